@@ -1,0 +1,25 @@
+"""Run the tests on every supported Python, in fresh environments: `nox`, or `nox -s tests-3.12`."""
+
+import nox
+
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.error_on_missing_interpreters = False
+
+PYTHONS = ["3.11", "3.12", "3.13"]
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Run pytest; words after `--` go to it."""
+    session.install(".[dev,plot,store]")
+    session.run("pytest", "-n", "2", *(session.posargs or ["tests"]))
+
+
+@nox.session(python=PYTHONS[0])
+def lint(session: nox.Session) -> None:
+    """Run the checks of `make lint`."""
+    session.install("-e", ".[dev,plot,store]")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("pyright")
+    session.run("lint-imports")
