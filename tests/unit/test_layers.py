@@ -1,0 +1,93 @@
+"""The layers import in one direction only, and the check that says so notices when they do not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+PACKAGE = REPOSITORY / "src" / "grhmc"
+
+
+def lint_imports(source: Path) -> subprocess.CompletedProcess[str]:
+    """Run the repository's contracts on the package in `source`."""
+    # In a process of its own: here, `grhmc` is imported already.
+    return subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from importlinter.cli import lint_imports_command; lint_imports_command()",
+            "--config",
+            str(REPOSITORY / "pyproject.toml"),
+            "--no-cache",
+        ],
+        cwd=source,
+        env={**os.environ, "PYTHONPATH": str(source), "COLUMNS": "200", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def copy_with(tmp_path: Path, module: str, statement: str) -> Path:
+    """Copy the package's sources and add one statement to one module; return the copy's parent."""
+    copy = tmp_path / "grhmc"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "data"))
+    path = copy / module
+    path.parent.mkdir(exist_ok=True)
+    (path.parent / "__init__.py").touch()
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"\n{statement}\n")
+    return tmp_path
+
+
+def test_no_contract_is_broken():
+    result = lint_imports(PACKAGE.parent)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "statement", "contract"),
+    [
+        ("dynamics/extra.py", "import grhmc.events", "Each layer imports only those below it"),
+        ("process/extra.py", "import grhmc.run", "Each layer imports only those below it"),
+        ("models/extra.py", "import grhmc.dynamics", "Models know neither the sampler"),
+        ("results/extra.py", "import grhmc.run", "Results do not know the sampler"),
+        ("tuning/extra.py", "import grhmc.models", "Compiled layers know neither models"),
+        ("outcomes.py", "import grhmc.process", "What everybody may import imports no layer"),
+        # Inside a function, too: it is needed when that runs.
+        ("events/extra.py", "def f():\n    import grhmc.tuning", "Each layer imports only"),
+        # Public names only, on top.
+        ("cli.py", "import grhmc.dynamics", "What stands on top uses the public API only"),
+        ("experiments/extra.py", "import grhmc.run", "What stands on top uses the public API"),
+    ],
+)
+def test_a_forbidden_import_is_noticed(tmp_path, module, statement, contract):
+    layer = statement.split("grhmc.")[1]
+    source = copy_with(tmp_path, module, statement)
+    (source / "grhmc" / layer).mkdir(exist_ok=True)
+    (source / "grhmc" / layer / "__init__.py").touch()
+    result = lint_imports(source)
+    assert result.returncode == 1, result.stdout + result.stderr
+    broken = [line for line in result.stdout.splitlines() if line.endswith("BROKEN")]
+    assert any(line.startswith(contract) for line in broken), result.stdout
+
+
+def test_a_type_may_be_named_across_layers(tmp_path):
+    statement = (
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n"
+        "    from grhmc.run.extra import ChainRecord"
+    )
+    source = copy_with(tmp_path, "results/extra.py", statement)
+    run = source / "grhmc" / "run"
+    run.mkdir(exist_ok=True)
+    (run / "__init__.py").touch()
+    (run / "extra.py").write_text("class ChainRecord: ...\n", encoding="utf-8")
+    result = lint_imports(source)
+    assert result.returncode == 0, result.stdout + result.stderr
