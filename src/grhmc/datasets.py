@@ -1,4 +1,4 @@
-"""Data sets that ship with the package, ready for logistic regression: the demo's and the papers'."""
+"""Load the data sets that ship with the package: those of the demo and of the papers."""
 
 from __future__ import annotations
 
