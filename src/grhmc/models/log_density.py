@@ -1,0 +1,252 @@
+"""The contract between a model and the sampler: a C pointer in, named and shaped draws out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from grhmc.models.density_pointer import DENSITY_PROTOTYPE, call_density
+from grhmc.models.gradient_check import check_gradient, find_unused_coordinates
+from grhmc.models.variables import (
+    Variable,
+    check_coords,
+    check_dim,
+    check_variables,
+    name_coordinates,
+)
+
+
+class LogDensity:
+    """A log density with its gradient, and how to give its draws back to the user.
+
+    Front-ends such as `from_numba` make these. To write one, call this class with a pointer, or
+    derive from it and override `initial_point`, `constrain`, `take_exception` or `for_thread`;
+    docs/front-ends.md shows how.
+
+    Parameters
+    ----------
+    dim : int
+        Number of unconstrained coordinates, at least 1.
+    address : int
+        Address of the compiled density, ``int64 f(uint64 dim, const double *q, double *grad,
+        double *logp, void *user_data)``. It returns 0, or 1 or 2 where the log density or the
+        gradient is not finite (outside the support: the sampler turns back), or 3 after an
+        exception (sampling stops). Threads may call it concurrently.
+    user_data : int, optional
+        Address passed on as the last argument.
+    variables : sequence of Variable, optional
+        Names, shapes and dims of what `constrain` returns; by default one vector ``x``.
+    coordinate_names : sequence of str, optional
+        Distinct names of the unconstrained coordinates, for messages; by default the entries of
+        `variables` (``beta[2]``), which then must have `dim` entries.
+    coords : mapping of str to sequence, optional
+        Labels along the dims named by `variables`.
+    observed_data : mapping of str to array, optional
+        Data to store with the results, by name.
+    keep_alive : sequence, optional
+        Objects that own what `address` and `user_data` lead to.
+    holds_gil : bool, optional
+        True if the density takes Python's lock, so that threads do not help.
+    rebuild : tuple (callable, arguments), optional
+        Makes an equal model in another process, for pickling; without it, pickling is an error.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type, or names, shapes, dims and coords do not fit together.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        address: int,
+        *,
+        user_data: int = 0,
+        variables: Sequence[Variable] | None = None,
+        coordinate_names: Sequence[str] | None = None,
+        coords: Mapping[str, Sequence[Any]] | None = None,
+        observed_data: Mapping[str, Any] | None = None,
+        keep_alive: Sequence[Any] = (),
+        holds_gil: bool = False,
+        rebuild: tuple[Callable[..., LogDensity], tuple[Any, ...]] | None = None,
+    ) -> None:
+        self.dim = check_dim(dim)
+        self.address = address
+        self.user_data = user_data
+        self.variables = (Variable("x", (dim,)),) if variables is None else tuple(variables)
+        self.coords = {} if coords is None else dict(coords)
+        self.observed_data = {} if observed_data is None else dict(observed_data)
+        self.keep_alive = tuple(keep_alive)
+        self.holds_gil = holds_gil
+        self._rebuild = rebuild
+        check_variables(self.variables)
+        check_coords(self.variables, self.coords)
+        self.coordinate_names = _coordinate_names(coordinate_names, self.variables, self.dim)
+        size = sum(variable.size for variable in self.variables)
+        if type(self).constrain is LogDensity.constrain and size != self.dim:
+            raise ValueError(
+                f"variables have {size} entries but dim = {self.dim}; a model whose variables are "
+                "not its coordinates must override constrain()"
+            )
+        self._c_function = DENSITY_PROTOTYPE(address)
+
+    def initial_point(self, rng: np.random.Generator) -> np.ndarray | None:
+        """The model's own starting point, drawn with `rng`: shape (dim,), unconstrained.
+
+        None lets the sampler draw each coordinate uniformly from (-2, 2).
+        """
+        return None
+
+    def constrain(self, draws: np.ndarray) -> dict[str, np.ndarray]:
+        """Turn unconstrained draws into the model's variables.
+
+        Parameters
+        ----------
+        draws : ndarray, shape (n, dim), float64
+
+        Returns
+        -------
+        dict of str to ndarray, shape (n, *shape)
+            In the order of `variables`. Here, where variables are coordinates, views of `draws`.
+
+        Raises
+        ------
+        ValueError
+            If `draws` has another shape.
+        """
+        draws = np.asarray(draws, dtype=np.float64)
+        if draws.ndim != 2 or draws.shape[1] != self.dim:
+            raise ValueError(f"draws must have shape (n, {self.dim}), got {draws.shape}")
+        constrained = {}
+        start = 0
+        for variable in self.variables:
+            columns = draws[:, start : start + variable.size]
+            constrained[variable.name] = columns.reshape(len(draws), *variable.shape)
+            start += variable.size
+        return constrained
+
+    def evaluate(self, q: Any) -> tuple[float, np.ndarray, int]:
+        """Evaluate through the pointer, as the sampler does.
+
+        Parameters
+        ----------
+        q : array_like, shape (dim,)
+            Real numbers.
+
+        Returns
+        -------
+        log_density : float
+        gradient : ndarray, shape (dim,)
+            Meaningful only if `code` is 0; entries that the density did not write are nan.
+        code : int
+            0; 1 or 2 if the log density or the gradient is not finite; 3 if the density raised,
+            and then `take_exception` has the exception.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `q` is not an array of `dim` real numbers, or if the density changed it.
+        """
+        point = self._check_point(q)
+        before = point.copy()
+        gradient = np.empty(self.dim)
+        log_density, code = call_density(self._c_function, self.user_data, point, gradient)
+        if not np.array_equal(point, before, equal_nan=True):
+            raise ValueError("the log density changes its argument q; it must only read it")
+        return log_density, gradient, code
+
+    def take_exception(self) -> BaseException | None:
+        """Return the exception behind code 3, or None, and forget it."""
+        return None
+
+    def for_thread(self) -> LogDensity:
+        """A model that another thread may use at the same time as this one: here this one itself.
+
+        To override where the compiled density is not safe to share between threads.
+        """
+        return self
+
+    def check_gradient(self, q: Any, *, tolerance: float = 1e-3, seed: int = 0) -> None:
+        """Compare the gradient with finite differences of the log density.
+
+        Every coordinate up to 50 dimensions; beyond, random directions and a random subset.
+
+        Parameters
+        ----------
+        q : array_like, shape (dim,)
+            Where; a point at which log density and gradient are finite.
+        tolerance : float, optional
+            Largest accepted relative error of a slope. Differences below the rounding error of the
+            log density are never held against the gradient.
+        seed : int, optional
+            For the random directions.
+
+        Raises
+        ------
+        GradientError
+            Names the coordinates at fault, with both values; a ValueError.
+        ValueError
+            If the log density is not finite at `q`, or two evaluations there differ.
+        Exception
+            Whatever the density raised.
+        """
+        check_gradient(self, self._check_point(q), tolerance=tolerance, seed=seed)
+
+    def unused_coordinates(self, q: Any) -> tuple[str, ...]:
+        """Names of the coordinates that the log density does not depend on, as seen from `q`.
+
+        Such a density is improper: its draws wander off without bound along these coordinates.
+
+        Parameters
+        ----------
+        q : array_like, shape (dim,)
+            A point at which log density and gradient are finite.
+        """
+        unused = find_unused_coordinates(self, self._check_point(q))
+        return tuple(self.coordinate_names[j] for j in unused)
+
+    def __reduce__(self) -> tuple[Callable[..., LogDensity], tuple[Any, ...]]:
+        if self._rebuild is None:
+            raise TypeError(
+                "this model was made from an address, which means nothing in another process, so "
+                "it cannot be pickled; make it there, or pass rebuild=(function, arguments) to "
+                "LogDensity"
+            )
+        return self._rebuild
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{v.name}{list(v.shape) if v.shape else ''}" for v in self.variables[:8])
+        more = ", ..." if len(self.variables) > 8 else ""
+        return f"<{type(self).__name__}: dim={self.dim}, {shown}{more}>"
+
+    def _check_point(self, q: Any) -> np.ndarray:
+        """Return `q` as a fresh float64 array of shape (dim,)."""
+        point = np.asarray(q)
+        if point.dtype.kind not in "biuf":
+            raise TypeError(
+                f"q must be an array of {self.dim} real numbers, got dtype {point.dtype}"
+            )
+        if point.shape != (self.dim,):
+            raise ValueError(f"q must have shape ({self.dim},), got {point.shape}")
+        return np.array(point, dtype=np.float64)
+
+
+def _coordinate_names(
+    names: Sequence[str] | None, variables: Sequence[Variable], dim: int
+) -> tuple[str, ...]:
+    result = name_coordinates(variables) if names is None else tuple(names)
+    if len(result) != dim:
+        raise ValueError(
+            f"coordinate_names must give one name per coordinate, dim = {dim} of them; there are "
+            f"{len(result)}" + ("" if names is not None else " entries in variables")
+        )
+    repeated = [name for name, count in Counter(result).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            "the names of the coordinates must be distinct, but "
+            f"{', '.join(map(repr, repeated[:5]))} occur more than once; rename the variables"
+        )
+    return result

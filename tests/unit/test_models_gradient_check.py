@@ -1,0 +1,192 @@
+"""The gradient check finds every kind of wrong gradient, and accepts right ones on any scale."""
+
+import numpy as np
+import pytest
+
+from grhmc.models import GradientError, from_python
+
+
+class Counted:
+    """A function that counts its calls."""
+
+    def __init__(self, function):
+        self.function = function
+        self.n_calls = 0
+
+    def __call__(self, q):
+        self.n_calls += 1
+        return self.function(q)
+
+
+def normals(sd, mean=0.0):
+    sd = np.asarray(sd, dtype=float)
+
+    def density(q):
+        z = (q - mean) / sd
+        return -0.5 * z @ z, -z / sd
+
+    return density
+
+
+def cauchy(scale):
+    return lambda q: (-np.log1p((q / scale) ** 2).sum(), -2 * q / (scale**2 + q**2))
+
+
+def with_wrong(density, index, factor):
+    def wrong(q):
+        log_density, gradient = density(q)
+        gradient[index] *= factor
+        return log_density, gradient
+
+    return wrong
+
+
+def start(dim, seed=0):
+    return np.random.default_rng(seed).uniform(-2, 2, dim)
+
+
+@pytest.mark.parametrize("sd", 10.0 ** np.arange(-6, 7))
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1e6])
+def test_right_gradients_pass_on_any_scale(sd, offset):
+    q = offset + start(3) * sd
+    from_python(normals([sd] * 3, offset), 3).check_gradient(q)
+    from_python(cauchy(sd), 3).check_gradient(start(3) * sd)
+
+
+def test_right_gradients_pass_with_all_scales_together():
+    from_python(normals(10.0 ** np.arange(-6, 7)), 13).check_gradient(start(13))
+    from_python(cauchy(10.0 ** np.arange(-6, 7)), 13).check_gradient(start(13))
+
+
+def test_right_gradients_pass_at_the_mode():
+    from_python(normals([1e-6, 1, 1e6]), 3).check_gradient(np.zeros(3))
+
+
+def test_a_large_constant_does_not_disturb():
+    def shifted(q):
+        log_density, gradient = normals([1.0, 10.0])(q)
+        return log_density - 1e9, gradient
+
+    from_python(shifted, 2).check_gradient(start(2))
+
+
+def test_single_precision_densities_pass():
+    def rounded(q):
+        log_density, gradient = normals([1.0, 3.0])(q)
+        return np.float32(log_density - 50), gradient.astype(np.float32)
+
+    from_python(rounded, 2).check_gradient(start(2))
+
+
+def test_the_edge_of_the_support_may_be_close():
+    def half_normal(q):
+        return (-0.5 * q @ q if q[0] > 0 else -np.inf), -q
+
+    from_python(half_normal, 2).check_gradient([1e-8, 1.0])
+
+
+@pytest.mark.parametrize("sd", 10.0 ** np.arange(-6, 7))
+@pytest.mark.parametrize("factor", [-1.0, 0.0, 0.5, 1.01, 2.0])
+def test_wrong_gradients_fail_on_any_scale(sd, factor):
+    for density in (normals([sd] * 3), cauchy(sd)):
+        model = from_python(with_wrong(density, 1, factor), 3, ["a", "b", "c"])
+        q = start(3) * sd
+        with pytest.raises(GradientError) as caught:
+            model.check_gradient(q)
+        assert caught.value.coordinates == ("b",)
+        true_slope = density(q)[1][1]
+        assert caught.value.finite_differences[0] == pytest.approx(true_slope, rel=2e-3)
+        assert caught.value.gradient[0] == pytest.approx(factor * true_slope)
+
+
+def test_the_message_names_what_is_wrong():
+    model = from_python(with_wrong(normals([1.0] * 3), 1, 2.0), 3, {"mu": (), "beta": (2,)})
+    with pytest.raises(
+        GradientError, match=r"(?s)1 of 3 .*beta\[0\]: gradient -2, finite dif.* -1$"
+    ):
+        model.check_gradient(np.ones(3))
+
+
+@pytest.mark.parametrize("dim", [3, 200])
+def test_a_reversed_sign_is_called_so(dim):
+    model = from_python(with_wrong(normals(np.ones(dim)), slice(None), -1.0), dim)
+    with pytest.raises(GradientError, match="sign is reversed"):
+        model.check_gradient(start(dim))
+
+
+def test_a_gradient_that_is_never_written_is_called_so():
+    model = from_python(with_wrong(normals(np.ones(3)), 0, 0.0), 3)
+    with pytest.raises(GradientError, match="does the function write these entries"):
+        model.check_gradient(start(3))
+
+
+def test_a_non_finite_gradient_is_named():
+    model = from_python(with_wrong(normals(np.ones(3)), 2, np.nan), 3)
+    with pytest.raises(GradientError, match=r"gradient is not, at x\[2\]"):
+        model.check_gradient(start(3))
+
+
+@pytest.mark.parametrize("index", [0, 517, 999])
+@pytest.mark.parametrize("factor", [-1.0, 0.0, 1.5])
+def test_one_wrong_coordinate_among_a_thousand_is_found(index, factor):
+    sd = 10.0 ** np.random.default_rng(1).uniform(-2, 2, 1000)
+    density = Counted(with_wrong(normals(sd), index, factor))
+    with pytest.raises(GradientError) as caught:
+        from_python(density, 1000).check_gradient(start(1000) * sd)
+    assert caught.value.coordinates == (f"x[{index}]",)
+    assert density.n_calls < 1000
+
+
+@pytest.mark.parametrize(("dim", "most"), [(1, 5), (50, 103), (1000, 60)])
+def test_a_right_gradient_costs_few_evaluations(dim, most):
+    density = Counted(normals(np.ones(dim)))
+    from_python(density, dim).check_gradient(start(dim))
+    assert density.n_calls <= most
+
+
+def test_a_random_log_density_is_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="two evaluations at the same point differ"):
+        from_python(lambda q: (rng.normal(), -q), 2).check_gradient([1.0, 2.0])
+
+
+def test_a_gradient_that_accumulates_is_refused():
+    total = np.zeros(2)
+
+    def accumulates(q):
+        total[:] -= q
+        return -0.5 * q @ q, total
+
+    with pytest.raises(ValueError, match="two evaluations at the same point differ"):
+        from_python(accumulates, 2).check_gradient([1.0, 2.0])
+
+
+def test_outside_the_support_there_is_nothing_to_check():
+    with pytest.raises(ValueError, match="the log density is -inf"):
+        from_python(lambda q: (-np.inf, q), 1).check_gradient([1.0])
+
+
+def test_what_the_density_raises_is_raised():
+    with pytest.raises(ZeroDivisionError):
+        from_python(lambda q: 1 / 0, 1).check_gradient([1.0])
+
+
+def test_the_tolerance_must_make_sense():
+    with pytest.raises(ValueError, match="tolerance must lie between 0 and 1"):
+        from_python(normals([1.0]), 1).check_gradient([1.0], tolerance=0)
+
+
+def test_unused_coordinates_are_reported():
+    def partial(q):
+        return -0.5 * q[1] ** 2, np.array([0.0, -q[1], 0.0])
+
+    model = from_python(partial, 3, ["a", "b", "c"])
+    model.check_gradient([1.0, 1.0, 1.0])
+    assert model.unused_coordinates([1.0, 1.0, 1.0]) == ("a", "c")
+    assert model.unused_coordinates([1.0, 0.0, 1.0]) == ("a", "c")
+
+
+def test_a_coordinate_at_its_mode_is_not_unused():
+    model = from_python(normals([1e-6, 1, 1e6]), 3)
+    assert model.unused_coordinates(np.zeros(3)) == ()
+    assert model.unused_coordinates(np.ones(3)) == ()
