@@ -1,0 +1,19 @@
+"""The only door to users' densities: every front-end ends in a `LogDensity`."""
+
+from grhmc.models.density_pointer import DENSITY_SIGNATURE
+from grhmc.models.from_numba import from_numba
+from grhmc.models.from_pointer import from_pointer
+from grhmc.models.from_python import from_python
+from grhmc.models.gradient_check import GradientError
+from grhmc.models.log_density import LogDensity
+from grhmc.models.variables import Variable
+
+__all__ = [
+    "DENSITY_SIGNATURE",
+    "GradientError",
+    "LogDensity",
+    "Variable",
+    "from_numba",
+    "from_pointer",
+    "from_python",
+]

@@ -1,0 +1,232 @@
+"""Models from functions that Numba can compile: the fastest way to write one's own density."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+from numba.core import config, errors
+from numba.core.registry import cpu_target
+from numba.extending import is_jitted
+from numba.np.numpy_support import carray
+
+from grhmc.models.density_pointer import (
+    DENSITY_SIGNATURE,
+    EXCEPTION,
+    FINE,
+    NON_FINITE_DENSITY,
+)
+from grhmc.models.from_python import PythonDensity
+from grhmc.models.log_density import LogDensity
+from grhmc.models.user_data import (
+    as_data,
+    data_reader,
+    data_types,
+    failing_position,
+    fill_table,
+    record_failure,
+)
+from grhmc.models.variables import Names, check_dim, parse_names, shapes_by_name
+
+
+class NumbaDensity(LogDensity):
+    """A log density compiled by Numba; made by `from_numba`."""
+
+    def __init__(self, f: Callable[..., Any], dim: int, names: Names, data: Sequence[Any]) -> None:
+        dim = check_dim(dim)
+        variables = parse_names(names, dim)
+        self.data = as_data(data)
+        self._function = _jitted(f)
+        compiled = _compile(self._function, data_types(self.data))
+        self._table = fill_table(self.data, dim)
+        super().__init__(
+            dim,
+            compiled.address,
+            user_data=self._table.ctypes.data,
+            variables=variables,
+            keep_alive=(compiled, self._table, self.data),
+            rebuild=(from_numba_positional, (f, dim, shapes_by_name(variables), self.data)),
+        )
+
+    def take_exception(self) -> BaseException | None:
+        """Evaluate once more where the function raised, now from Python: that gives the exception.
+
+        Compiled code can only tell that there was one.
+        """
+        q = failing_position(self._table)
+        if q is None:
+            return None
+        try:
+            self._function(q, np.empty(self.dim), *self.data)
+        except ZeroDivisionError as error:
+            error.add_note(
+                "Compile the function with numba.njit(error_model='numpy') to get inf or nan "
+                "from a division by zero; the sampler then takes the place to be outside the "
+                "support."
+            )
+            return error
+        except Exception as error:
+            return error
+        return RuntimeError(
+            f"the compiled log density raised an exception at q = {q}, but not when called again "
+            "there; it must depend on nothing but its arguments"
+        )
+
+
+def from_numba(
+    f: Callable[..., float], dim: int, names: Names = None, *, data: Sequence[Any] = ()
+) -> LogDensity:
+    """Make a model from a log density and gradient that Numba can compile.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(q, grad, *data) -> log density``, jitted or plain Python. `q` and `grad` are float64
+        arrays of shape (dim,). `f` reads `q`, writes **every** entry of `grad` (which holds
+        anything on entry) and returns the log density up to a constant: -inf or nan outside the
+        support, where `grad` does not matter. Several threads may run it at the same time.
+    dim : int
+        Number of parameters, at least 1.
+    names : sequence of str, or mapping of str to shape, optional
+        Names of the parameters: `dim` scalars, or variables whose sizes add up to `dim`. By
+        default one variable ``x`` of shape (dim,).
+    data : sequence of arrays and numbers, optional
+        Further arguments of `f`. Arrays are copied (C order); int, float and bool stay scalars.
+        Another model with the same `f` and data of the same types and numbers of axes is not
+        compiled again.
+
+    Returns
+    -------
+    LogDensity
+
+    Raises
+    ------
+    TypeError
+        If `f` is not callable, takes another number of arguments, cannot be compiled or does not
+        return a real number; if `dim`, `names` or `data` have the wrong type.
+    ValueError
+        If `dim` is less than 1, or `names` do not fit it.
+
+    Notes
+    -----
+    Numba reads global variables and closures once, when `f` is first compiled: what changes
+    belongs into `data`. An exception raised in `f` ends the sampling. ``numba.njit(cache=True)``
+    on `f` saves most of the compilation in the next process.
+
+    Examples
+    --------
+    >>> import numba, grhmc
+    >>> @numba.njit
+    ... def normal(q, grad, mean, sd):
+    ...     log_density = 0.0
+    ...     for j in range(q.size):
+    ...         z = (q[j] - mean[j]) / sd[j]
+    ...         grad[j] = -z / sd[j]
+    ...         log_density -= 0.5 * z * z
+    ...     return log_density
+    >>> model = grhmc.from_numba(normal, 2, ["a", "b"], data=([0.0, 1.0], [1.0, 10.0]))
+    """
+    if not callable(f):
+        raise TypeError(f"f must be a function f(q, grad) -> log density, got {f!r}")
+    _check_arguments(f, data)
+    if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
+        return _interpreted(f, dim, names, data)
+    return NumbaDensity(f, dim, names, data)
+
+
+def from_numba_positional(
+    f: Callable[..., float], dim: int, names: Names, data: Sequence[Any]
+) -> LogDensity:
+    """`from_numba` as unpickling calls it."""
+    return from_numba(f, dim, names, data=data)
+
+
+def _check_arguments(f: Callable[..., Any], data: Sequence[Any]) -> None:
+    n_arguments = 2 + len(as_data(data))
+    try:
+        signature = inspect.signature(getattr(f, "py_func", f))
+    except ValueError:  # a builtin: let the compilation say what is wrong with it
+        return
+    try:
+        signature.bind(*range(n_arguments))
+    except TypeError:
+        raise TypeError(
+            f"f must take {n_arguments} arguments, q, grad and {n_arguments - 2} from data; its "
+            f"signature is {getattr(f, '__name__', 'f')}{signature}"
+        ) from None
+
+
+@functools.lru_cache(maxsize=128)
+def _jitted(f: Callable[..., Any]) -> Any:
+    if is_jitted(f):
+        return f
+    # Division by zero then gives inf or nan, "outside the support", instead of an exception.
+    return numba.njit(error_model="numpy", nogil=True)(f)
+
+
+@functools.lru_cache(maxsize=128)
+def _compile(function: Any, item_types: tuple[types.Type, ...]) -> Any:
+    """Wrap a jitted function as a C function that reads its data from the user pointer."""
+    read_data = data_reader(item_types)
+    _check_return_type(function, item_types)
+
+    @numba.njit
+    def call(q, gradient, user_data):
+        return function(q, gradient, *read_data(user_data))
+
+    def density(dim, q_pointer, gradient_pointer, log_density_pointer, user_data):
+        q = carray(q_pointer, (dim,))
+        gradient = carray(gradient_pointer, (dim,))
+        # Without this Numba would print the exception and return FINE. It costs less than 1 ns.
+        try:
+            log_density = call(q, gradient, user_data)
+        except Exception:
+            record_failure(dim, q_pointer, user_data)  # pyright: ignore[reportCallIssue]
+            return EXCEPTION
+        log_density_pointer[0] = log_density
+        if log_density - log_density == 0.0:  # finite; np.isfinite takes 0.1 s to compile
+            return FINE
+        return NON_FINITE_DENSITY
+
+    return numba.cfunc(DENSITY_SIGNATURE)(density)
+
+
+def _check_return_type(function: Any, item_types: tuple[types.Type, ...]) -> None:
+    vector = types.Array(types.float64, 1, "C")
+    arguments = (vector, vector, *item_types)
+    try:
+        function_type: Any = numba.typeof(function)
+        signature = function_type.get_call_type(cpu_target.typing_context, arguments, {})
+    except errors.NumbaError as error:
+        written = ", ".join(map(str, arguments))
+        raise TypeError(
+            f"from_numba cannot compile {function.__name__} for the arguments ({written}); change "
+            "the function, or use from_python for one that Numba cannot compile. Numba "
+            f"says:\n{error}"
+        ) from error
+    result = signature.return_type
+    if not isinstance(result, types.Float | types.Integer | types.Boolean):
+        hint = " (is the return statement missing?)" if result == types.none else ""
+        raise TypeError(
+            f"{function.__name__} must return the log density, a real number, but it returns "
+            f"{result}{hint}"
+        )
+
+
+def _interpreted(f: Callable[..., Any], dim: int, names: Names, data: Sequence[Any]) -> LogDensity:
+    """Serve the function from the interpreter, as NUMBA_DISABLE_JIT=1 asks for."""
+    dim = check_dim(dim)
+    variables = parse_names(names, dim)
+    items = as_data(data)
+
+    def value_and_gradient(q: np.ndarray) -> tuple[Any, np.ndarray]:
+        gradient = np.full(dim, np.nan)
+        return f(q, gradient, *items), gradient
+
+    rebuild = (from_numba_positional, (f, dim, shapes_by_name(variables), items))
+    return PythonDensity(value_and_gradient, dim, variables, rebuild)
