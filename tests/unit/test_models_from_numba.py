@@ -115,6 +115,7 @@ def test_bad_data_are_refused(data, message):
     ("f", "message"),
     [
         (3, r"f must be a function f\(q, grad\)"),
+        (math.hypot, "wrap other callables in a function"),
         (lambda q: 0.0, r"f must take 2 arguments, q, grad and 0 from data"),
         (lambda q, grad: None, "is the return statement missing"),
         (lambda q, grad: q, "must return the log density, a real number, but it returns array"),
@@ -159,6 +160,17 @@ def test_outside_the_support_the_code_is_1():
     model = from_numba(half_normal, 1)
     assert model.evaluate([1.0])[2] == 0
     assert model.evaluate([-1.0])[2] == 1
+
+
+@compiled_only
+def test_a_function_that_changes_q_is_refused():
+    def greedy(q, grad):
+        q[0] += 1
+        grad[:] = -q
+        return -0.5 * q[0] ** 2
+
+    with pytest.raises(ValueError, match="changes its argument q"):
+        from_numba(greedy, 1).check_gradient([1.0])
 
 
 def test_threads_share_a_model():

@@ -31,16 +31,21 @@ from grhmc.models.user_data import (
     fill_table,
     record_failure,
 )
-from grhmc.models.variables import Names, check_dim, parse_names, shapes_by_name
+from grhmc.models.variables import Names, Variable, check_dim, parse_names, shapes_by_name
 
 
 class NumbaDensity(LogDensity):
     """A log density compiled by Numba; made by `from_numba`."""
 
-    def __init__(self, f: Callable[..., Any], dim: int, names: Names, data: Sequence[Any]) -> None:
-        dim = check_dim(dim)
-        variables = parse_names(names, dim)
-        self.data = as_data(data)
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        dim: int,
+        variables: Sequence[Variable],
+        data: tuple[Any, ...],
+        rebuild: tuple[Callable[..., LogDensity], tuple[Any, ...]],
+    ) -> None:
+        self.data = data
         self._function = _jitted(f)
         compiled = _compile(self._function, data_types(self.data))
         self._table = fill_table(self.data, dim)
@@ -50,7 +55,7 @@ class NumbaDensity(LogDensity):
             user_data=self._table.ctypes.data,
             variables=variables,
             keep_alive=(compiled, self._table, self.data),
-            rebuild=(from_numba_positional, (f, dim, shapes_by_name(variables), self.data)),
+            rebuild=rebuild,
         )
 
     def take_exception(self) -> BaseException | None:
@@ -131,12 +136,19 @@ def from_numba(
     ...     return log_density
     >>> model = grhmc.from_numba(normal, 2, ["a", "b"], data=([0.0, 1.0], [1.0, 10.0]))
     """
-    if not callable(f):
-        raise TypeError(f"f must be a function f(q, grad) -> log density, got {f!r}")
-    _check_arguments(f, data)
+    if not (is_jitted(f) or inspect.isfunction(f)):
+        raise TypeError(
+            f"f must be a function f(q, grad) -> log density, plain or jitted, got {f!r}; wrap other "
+            "callables in a function, or use from_python"
+        )
+    dim = check_dim(dim)
+    variables = parse_names(names, dim)
+    items = as_data(data)
+    _check_arguments(f, len(items))
+    rebuild = (from_numba_positional, (f, dim, shapes_by_name(variables), items))
     if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
-        return _interpreted(f, dim, names, data)
-    return NumbaDensity(f, dim, names, data)
+        return PythonDensity(_interpreted(f, items), dim, variables, rebuild)
+    return NumbaDensity(f, dim, variables, items, rebuild)
 
 
 def from_numba_positional(
@@ -146,18 +158,15 @@ def from_numba_positional(
     return from_numba(f, dim, names, data=data)
 
 
-def _check_arguments(f: Callable[..., Any], data: Sequence[Any]) -> None:
-    n_arguments = 2 + len(as_data(data))
-    try:
-        signature = inspect.signature(getattr(f, "py_func", f))
-    except ValueError:  # a builtin: let the compilation say what is wrong with it
-        return
+def _check_arguments(f: Callable[..., Any], n_data: int) -> None:
+    n_arguments = 2 + n_data
+    signature = inspect.signature(getattr(f, "py_func", f))
     try:
         signature.bind(*range(n_arguments))
     except TypeError:
         raise TypeError(
-            f"f must take {n_arguments} arguments, q, grad and {n_arguments - 2} from data; its "
-            f"signature is {getattr(f, '__name__', 'f')}{signature}"
+            f"f must take {n_arguments} arguments, q, grad and {n_data} from data; its signature "
+            f"is {getattr(f, '__name__', 'f')}{signature}"
         ) from None
 
 
@@ -218,15 +227,13 @@ def _check_return_type(function: Any, item_types: tuple[types.Type, ...]) -> Non
         )
 
 
-def _interpreted(f: Callable[..., Any], dim: int, names: Names, data: Sequence[Any]) -> LogDensity:
+def _interpreted(
+    f: Callable[..., Any], data: tuple[Any, ...]
+) -> Callable[[np.ndarray], tuple[Any, np.ndarray]]:
     """Serve the function from the interpreter, as NUMBA_DISABLE_JIT=1 asks for."""
-    dim = check_dim(dim)
-    variables = parse_names(names, dim)
-    items = as_data(data)
 
     def value_and_gradient(q: np.ndarray) -> tuple[Any, np.ndarray]:
-        gradient = np.full(dim, np.nan)
-        return f(q, gradient, *items), gradient
+        gradient = np.full(q.size, np.nan)
+        return f(q, gradient, *data), gradient
 
-    rebuild = (from_numba_positional, (f, dim, shapes_by_name(variables), items))
-    return PythonDensity(value_and_gradient, dim, variables, rebuild)
+    return value_and_gradient
