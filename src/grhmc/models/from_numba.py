@@ -138,8 +138,8 @@ def from_numba(
     """
     if not (is_jitted(f) or inspect.isfunction(f)):
         raise TypeError(
-            f"f must be a function f(q, grad) -> log density, plain or jitted, got {f!r}; wrap other "
-            "callables in a function, or use from_python"
+            f"f must be a function f(q, grad) -> log density, plain or jitted, got {f!r}; wrap "
+            "other callables in a function, or use from_python"
         )
     dim = check_dim(dim)
     variables = parse_names(names, dim)
