@@ -1,0 +1,167 @@
+"""Save a run's state to one file and load it again: arrays and JSON, written all or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from grhmc._version import __version__
+
+FORMAT = "grhmc checkpoint"
+FORMAT_VERSION = 1
+
+_HEADER = "header.json"
+_METADATA = "metadata.json"
+_ARRAYS = "arrays/"
+
+
+class CheckpointError(ValueError):
+    """A file is not a checkpoint, is damaged, or was written by another version."""
+
+
+class Checkpoint(NamedTuple):
+    """What a checkpoint holds.
+
+    Attributes
+    ----------
+    arrays : dict of str to ndarray
+    metadata : dict
+        As it was saved, except that JSON turns tuples into lists.
+    written_by : str
+        Version of grhmc that wrote it.
+    """
+
+    arrays: dict[str, np.ndarray]
+    metadata: dict[str, Any]
+    written_by: str
+
+
+def save_checkpoint(
+    path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]
+) -> None:
+    """Write one file that replaces `path` only once it is complete.
+
+    A zip archive in NumPy's ``.npz`` layout. It holds no pickled objects, so that loading a
+    foreign file runs no code.
+
+    Parameters
+    ----------
+    path : path-like
+        Conventionally ending in ``.npz``. A file that is already there is replaced.
+    arrays : mapping of str to array
+        Of any dtype but object.
+    metadata : mapping
+        Anything that JSON can hold.
+
+    Raises
+    ------
+    TypeError
+        If an array holds Python objects, or JSON cannot hold the metadata.
+    OSError
+        If the file cannot be written. A file at `path` is then as it was.
+    """
+    path = Path(path)
+    header = {"format": FORMAT, "version": FORMAT_VERSION, "written_by": __version__}
+    try:
+        text = json.dumps(dict(metadata))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"metadata must be made of what JSON can hold: {error}") from error
+    with _replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(_HEADER, json.dumps(header))
+        archive.writestr(_METADATA, text)
+        for name, values in arrays.items():
+            array = np.asarray(values)
+            if array.dtype.hasobject:
+                raise TypeError(
+                    f"arrays must not hold Python objects, but {name!r} has dtype {array.dtype}; "
+                    "convert it to numbers or fixed-width strings"
+                )
+            # An own zip entry per array, rather than `np.savez`, which takes the names as keywords.
+            with archive.open(f"{_ARRAYS}{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
+
+
+def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
+    """Read a file written by `save_checkpoint`.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    Checkpoint
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    CheckpointError
+        If it is not a checkpoint, is damaged, or has another format version.
+    """
+    path = Path(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            header = _read_header(path, archive)
+            metadata = json.loads(archive.read(_METADATA))
+            arrays = {
+                name.removeprefix(_ARRAYS).removesuffix(".npy"): np.lib.format.read_array(
+                    io.BytesIO(archive.read(name)), allow_pickle=False
+                )
+                for name in archive.namelist()
+                if name.startswith(_ARRAYS)
+            }
+    except CheckpointError:
+        raise
+    except zipfile.BadZipFile as error:
+        raise CheckpointError(
+            f"{path} is not a grhmc checkpoint, or was cut short or damaged ({error}); use an "
+            "older checkpoint or start the run again"
+        ) from error
+    except (KeyError, ValueError, EOFError) as error:
+        raise CheckpointError(
+            f"{path} is a damaged checkpoint ({error}); use an older one or start the run again"
+        ) from error
+    return Checkpoint(arrays, metadata, str(header.get("written_by", "unknown")))
+
+
+def _read_header(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
+    """Make sure that the archive is a checkpoint of this version."""
+    if _HEADER not in archive.namelist():
+        raise CheckpointError(f"{path} is a zip file but not a grhmc checkpoint")
+    header = json.loads(archive.read(_HEADER))
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise CheckpointError(f"{path} is a zip file but not a grhmc checkpoint")
+    if header.get("version") != FORMAT_VERSION:
+        raise CheckpointError(
+            f"{path} has checkpoint format {header.get('version')}, written by grhmc "
+            f"{header.get('written_by')}; this is grhmc {__version__}, which reads format "
+            f"{FORMAT_VERSION}. Resume with the version that wrote it"
+        )
+    return header
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[Any]:
+    """A binary file beside `path` that takes its place if all goes well, else vanishes."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: the folder {path.parent} does not exist")
+    # Not tempfile, whose files only their owner may read.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

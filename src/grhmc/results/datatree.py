@@ -1,0 +1,334 @@
+"""Turn the chains' records into an `xarray.DataTree` in ArviZ's schema, with the model's names."""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray
+
+    from grhmc.models.log_density import LogDensity
+
+UNCONSTRAINED = "unconstrained"
+"""The dimension of the sampler's own coordinates."""
+
+_DESCRIPTIONS = {
+    "sample_stats": {
+        "lp": "log density, unconstrained, up to a constant",
+        "energy": "H = -lp + |momentum|²/2",
+        "energy_error": "largest change of H along a path between events since the last draw",
+        "diverging": "a path since the last draw had an energy error above the threshold",
+        "n_gradients": "gradients since the last draw",
+        "n_steps": "accepted integrator steps since the last draw",
+        "n_rejected": "rejected integrator steps since the last draw",
+        "n_events": "momentum refreshments since the last draw",
+        "step_size": "integrator step, in process time",
+        "process_time": "process time since the chain began",
+    },
+    "time_average": {
+        "position": "average over an interval of the path, unconstrained",
+        "position_squared": "average of the squares over an interval of the path, unconstrained",
+        "functions": "averages of the user's functions over an interval of the path",
+        "duration": "process time of the interval",
+    },
+    "tuning": {
+        "scale": "diagonal scale S that was sampled with, unconstrained",
+        "centre": "centre m that was sampled with, unconstrained",
+        "event_rate": "momentum refreshments per process time (or arc length)",
+        "time_to_u_turn": "typical process time until a path turns around",
+        "n_gradients": "gradients of the warm-up",
+        "crossing_time": "mean process time between crossings of the centre",
+        "warmup_seconds": "wall-clock time of the chain's warm-up",
+        "sampling_seconds": "wall-clock time of the chain's sampling",
+        "history_time": "process time; nan beyond a chain's last row",
+        "history_n_gradients": "gradients since the chain began; -1 beyond a chain's last row",
+    },
+}
+
+
+class Record(Protocol):
+    """What one chain hands over; `grhmc.run.chain.ChainRecord` says more."""
+
+    @property
+    def chain(self) -> int:
+        """Which chain."""
+        ...
+
+    @property
+    def draws(self) -> np.ndarray:
+        """Unconstrained draws, shape (n_draws, dim)."""
+        ...
+
+    @property
+    def statistics(self) -> Mapping[str, np.ndarray]:
+        """Per draw, by name."""
+        ...
+
+    @property
+    def warmup_draws(self) -> np.ndarray:
+        """Draws of the warm-up, shape (n, dim); n = 0 if not kept."""
+        ...
+
+    @property
+    def warmup_statistics(self) -> Mapping[str, np.ndarray]:
+        """Per draw of the warm-up, by name."""
+        ...
+
+    @property
+    def time_average(self) -> Mapping[str, np.ndarray]:
+        """Averages over intervals of the path, by name; the first axis counts intervals."""
+        ...
+
+    @property
+    def tuning(self) -> Mapping[str, np.ndarray]:
+        """What warm-up found, and its history (names `history_...`, rows first)."""
+        ...
+
+    @property
+    def warmup_seconds(self) -> float:
+        """Wall clock."""
+        ...
+
+    @property
+    def sampling_seconds(self) -> float:
+        """Wall clock."""
+        ...
+
+
+def build_datatree(
+    records: Sequence[Record],
+    model: LogDensity,
+    attrs: Mapping[str, Any],
+    function_names: Sequence[str] = (),
+) -> xarray.DataTree:
+    """Put the chains' records together.
+
+    Chains of unequal length, as an interrupt leaves them, are cut to the shortest.
+
+    Parameters
+    ----------
+    records : sequence of Record
+        One per chain, at least one.
+    model : LogDensity
+        Gives names, shapes, dims and coords, and turns draws into its variables.
+    attrs : mapping of str to value
+        Settings and versions, for the root's attributes. What a file cannot hold as it is (dicts,
+        None, integers beyond 64 bits) is written as text.
+    function_names : sequence of str
+        Of the time-averaged functions.
+
+    Returns
+    -------
+    xarray.DataTree
+        Groups: ``posterior`` (chain, draw, ...) and ``sample_stats`` (chain, draw), with their
+        ``warmup_`` twins if draws of the warm-up were kept; ``unconstrained_posterior`` with the
+        draws as the sampler sees them, ``position`` (chain, draw, unconstrained); ``time_average``
+        (chain, interval, ...); ``tuning`` (chain, ...) with the scale and its ``history_``, and
+        ``warmup_seconds`` and ``sampling_seconds`` (chain,), the wall-clock time of each chain;
+        ``observed_data`` if the model knows its data. It can be written to NetCDF and zarr.
+
+    Raises
+    ------
+    ValueError
+        If there are no records, or the model returns a variable of the wrong length.
+    """
+    if not records:
+        raise ValueError("records must hold at least one chain")
+    import xarray  # here, because it needs pandas, and `import grhmc` should be quick
+
+    draws = _stack([record.draws for record in records])
+    warmup_draws = _stack([record.warmup_draws for record in records])
+    groups = {
+        "posterior": _posterior("posterior", records, model, draws),
+        "sample_stats": _dataset(
+            "sample_stats",
+            records,
+            _stack_each([record.statistics for record in records], draws.shape[1]),
+        ),
+    }
+    if warmup_draws.shape[1]:
+        groups["warmup_posterior"] = _posterior("warmup_posterior", records, model, warmup_draws)
+        groups["warmup_sample_stats"] = _dataset(
+            "warmup_sample_stats",
+            records,
+            _stack_each([record.warmup_statistics for record in records], warmup_draws.shape[1]),
+        )
+    coordinates = {UNCONSTRAINED: list(model.coordinate_names)}
+    groups["unconstrained_posterior"] = _dataset(
+        "unconstrained_posterior",
+        records,
+        {"position": draws},
+        dims={"position": [UNCONSTRAINED]},
+        coords=coordinates,
+    )
+    groups["time_average"] = _time_average(records, coordinates, function_names)
+    groups["tuning"] = _tuning(records, coordinates)
+    if model.observed_data:
+        groups["observed_data"] = _dataset(
+            "observed_data",
+            records,
+            {name: np.asarray(values) for name, values in model.observed_data.items()},
+            sample_dims=(),
+        )
+    storable = {str(name): _storable(value) for name, value in attrs.items()}
+    library = {name: storable[name] for name in _LIBRARY if name in storable}
+    for group in groups.values():
+        group.attrs.update(library)
+    tree = xarray.DataTree.from_dict(groups)
+    tree.attrs = storable
+    return tree
+
+
+_LIBRARY = ("inference_library", "inference_library_version")
+# Which ArviZ's schema wants in every group.
+
+
+def _dataset(
+    group: str,
+    records: Sequence[Record],
+    variables: Mapping[str, np.ndarray],
+    *,
+    sample_dims: Sequence[str] = ("chain", "draw"),
+    dims: Mapping[str, Sequence[str]] | None = None,
+    coords: Mapping[str, Any] | None = None,
+) -> xarray.Dataset:
+    """One group, by ArviZ's rules for dims and coords.
+
+    Not `arviz_base.from_dict` on everything at once: it knows one set of dims per name for all
+    groups, and a posterior may well have a variable called "scale".
+    """
+    from arviz_base import dict_to_dataset
+
+    result = dict_to_dataset(
+        dict(variables),
+        coords={"chain": [int(record.chain) for record in records], **(coords or {})},
+        dims={name: list(axes) for name, axes in (dims or {}).items()},
+        sample_dims=list(sample_dims),
+        check_conventions=False,  # it warns where there are more chains than draws
+    )
+    for name, description in _DESCRIPTIONS.get(group.removeprefix("warmup_"), {}).items():
+        if name in result:
+            result[name].attrs["description"] = description
+    return result
+
+
+def _posterior(
+    group: str, records: Sequence[Record], model: LogDensity, draws: np.ndarray
+) -> xarray.Dataset:
+    """The model's variables from unconstrained draws of shape (chains, draws, dim)."""
+    n_chains, n_draws, dim = draws.shape
+    if n_draws:
+        constrained = model.constrain(draws.reshape(n_chains * n_draws, dim))
+    else:  # a front-end need not know what to do with no draws at all
+        constrained = {
+            variable.name: np.zeros((0, *variable.shape)) for variable in model.variables
+        }
+    variables = {}
+    for name, values in constrained.items():
+        values = np.asarray(values)
+        if values.shape[:1] != (n_chains * n_draws,):
+            raise ValueError(
+                f"the model's constrain() must return one value of {name!r} per draw, "
+                f"{n_chains * n_draws} of them; it returned shape {values.shape}"
+            )
+        variables[name] = values.reshape(n_chains, n_draws, *values.shape[1:])
+    return _dataset(
+        group,
+        records,
+        variables,
+        dims={v.name: v.dims for v in model.variables if v.dims is not None},
+        coords=model.coords,
+    )
+
+
+def _time_average(
+    records: Sequence[Record], coordinates: Mapping[str, Any], function_names: Sequence[str]
+) -> xarray.Dataset:
+    averages = [
+        {name: rows for name, rows in record.time_average.items() if name != "functions"}
+        for record in records
+    ]
+    coords = dict(coordinates)
+    if function_names:
+        for average, record in zip(averages, records, strict=True):
+            average["functions"] = record.time_average["functions"]
+        coords["function"] = list(function_names)
+    n_intervals = min(len(average["duration"]) for average in averages)
+    return _dataset(
+        "time_average",
+        records,
+        _stack_each(averages, n_intervals),
+        sample_dims=("chain", "interval"),
+        dims={
+            "position": [UNCONSTRAINED],
+            "position_squared": [UNCONSTRAINED],
+            "functions": ["function"],
+        },
+        coords=coords,
+    )
+
+
+def _tuning(records: Sequence[Record], coordinates: Mapping[str, Any]) -> xarray.Dataset:
+    dim = len(coordinates[UNCONSTRAINED])
+    variables, dims = {}, {}
+    for name in records[0].tuning:
+        per_chain = [np.asarray(record.tuning[name]) for record in records]
+        is_history = name.startswith("history_")
+        variables[name] = _stack_padded(per_chain) if is_history else np.stack(per_chain)
+        axes = ["history"] if is_history else []
+        if variables[name].shape[1 + len(axes) :] == (dim,):
+            axes.append(UNCONSTRAINED)
+        dims[name] = axes
+    variables["warmup_seconds"] = np.array([record.warmup_seconds for record in records])
+    variables["sampling_seconds"] = np.array([record.sampling_seconds for record in records])
+    return _dataset(
+        "tuning", records, variables, sample_dims=("chain",), dims=dims, coords=coordinates
+    )
+
+
+def _stack(per_chain: Sequence[np.ndarray], length: int | None = None) -> np.ndarray:
+    """Stack along a new first axis, cut to the shortest, or to `length`."""
+    if length is None:
+        length = min(len(rows) for rows in per_chain)
+    return np.stack([rows[:length] for rows in per_chain])
+
+
+def _stack_each(
+    per_chain: Sequence[Mapping[str, np.ndarray]], length: int
+) -> dict[str, np.ndarray]:
+    return {name: _stack([arrays[name] for arrays in per_chain], length) for name in per_chain[0]}
+
+
+def _stack_padded(per_chain: Sequence[np.ndarray]) -> np.ndarray:
+    """Stack histories, whose rows are one per so much process time and so differ in number."""
+    length = max(len(rows) for rows in per_chain)
+    is_float = per_chain[0].dtype.kind == "f"
+    shape = (len(per_chain), length, *per_chain[0].shape[1:])
+    padded = np.full(shape, np.nan if is_float else -1, dtype=per_chain[0].dtype)
+    for chain, rows in enumerate(per_chain):
+        padded[chain, : len(rows)] = rows
+    return padded
+
+
+def _storable(value: Any) -> str | int | float:
+    """What NetCDF and zarr (JSON) both hold as an attribute; anything else becomes text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, numbers.Integral):  # bool too: NetCDF has none
+        integer = int(value)
+        return integer if -(2**63) <= integer < 2**63 else str(integer)
+    if isinstance(value, numbers.Real):
+        return float(value) if math.isfinite(value) else str(float(value))
+    return json.dumps(value, default=_jsonable)
+
+
+def _jsonable(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
