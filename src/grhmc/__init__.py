@@ -1,5 +1,25 @@
 """Sample posteriors with continuous-time Hamiltonian dynamics and self-tuned diagonal scales."""
 
+from grhmc import datasets
 from grhmc._version import __version__
+from grhmc.models import GradientError, LogDensity, from_numba, from_pointer, from_python
+from grhmc.models.path_functions import path_functions_from_numba
+from grhmc.outcomes import InitializationError, Outcome, SamplingError
+from grhmc.sampling import Tuned, sample, tune
 
-__all__ = ["__version__"]
+__all__ = [
+    "GradientError",
+    "InitializationError",
+    "LogDensity",
+    "Outcome",
+    "SamplingError",
+    "Tuned",
+    "__version__",
+    "datasets",
+    "from_numba",
+    "from_pointer",
+    "from_python",
+    "path_functions_from_numba",
+    "sample",
+    "tune",
+]

@@ -72,9 +72,7 @@ def nystrom_trees(order: int) -> tuple[NystromTree, ...]:
     return (*smaller, *(_build_tree(smaller, order, subtrees) for subtrees in choices))
 
 
-def _subtree_choices(
-    trees: Sequence[NystromTree], room: int, bound: int
-) -> Iterator[tuple[int, ...]]:
+def _subtree_choices(trees: Sequence[NystromTree], room: int, bound: int) -> Iterator[tuple[int, ...]]:
     """Multisets of trees of index below `bound` that fit into `room` vertices, largest first.
 
     A subtree takes one vertex more than it has: the velocity it is integrated through. What is left
@@ -88,9 +86,7 @@ def _subtree_choices(
                 yield (index, *rest)
 
 
-def _build_tree(
-    trees: Sequence[NystromTree], n_vertices: int, subtrees: tuple[int, ...]
-) -> NystromTree:
+def _build_tree(trees: Sequence[NystromTree], n_vertices: int, subtrees: tuple[int, ...]) -> NystromTree:
     parts = [trees[index] for index in subtrees]
     n_velocities = n_vertices - 1 - sum(part.n_vertices + 1 for part in parts)
     density = n_vertices
@@ -103,9 +99,7 @@ def _build_tree(
     return NystromTree(n_velocities, subtrees, n_vertices, density, name)
 
 
-def stage_weights(
-    nodes: Sequence[Fraction], matrix: Sequence[Sequence[Fraction]], order: int
-) -> StageWeights:
+def stage_weights(nodes: Sequence[Fraction], matrix: Sequence[Sequence[Fraction]], order: int) -> StageWeights:
     """The stages' coefficients of every tree of `nystrom_trees(order)`.
 
     Parameters
@@ -133,9 +127,7 @@ def stage_weights(
     return StageWeights(scale, values)
 
 
-def failed_velocity_condition(
-    velocity_weights: Sequence[Fraction], stages: StageWeights, order: int
-) -> str | None:
+def failed_velocity_condition(velocity_weights: Sequence[Fraction], stages: StageWeights, order: int) -> str | None:
     """The first velocity condition up to `order` that fails, as a message; None if all hold."""
     for tree, value in _weighted_sums(velocity_weights, stages, order):
         if value != Fraction(1, tree.density):
@@ -143,9 +135,7 @@ def failed_velocity_condition(
     return None
 
 
-def failed_position_condition(
-    position_weights: Sequence[Fraction], stages: StageWeights, order: int
-) -> str | None:
+def failed_position_condition(position_weights: Sequence[Fraction], stages: StageWeights, order: int) -> str | None:
     """The first position condition up to `order` that fails, as a message; None if all hold."""
     for tree, value in _weighted_sums(position_weights, stages, order - 1):
         target = Fraction(1, tree.density * (tree.n_vertices + 1))
@@ -167,9 +157,7 @@ def first_power_of_difference(
     return min((power for power in powers if power is not None), default=None)
 
 
-def _first_vertices(
-    differences: Sequence[Fraction], stages: StageWeights, order: int
-) -> int | None:
+def _first_vertices(differences: Sequence[Fraction], stages: StageWeights, order: int) -> int | None:
     """Vertices of the smallest tree that the differences do not cancel."""
     for tree, value in _weighted_sums(differences, stages, order):
         if value != 0:

@@ -165,16 +165,10 @@ class NystromTableau:
         n_stages = self.n_stages
         for field, vector in vectors.items():
             if len(vector) != n_stages or n_stages < 2:
-                self._fail(
-                    f"{field} has {len(vector)} entries; "
-                    "every vector needs one per node, and at least two"
-                )
+                self._fail(f"{field} has {len(vector)} entries; every vector needs one per node, and at least two")
         row_lengths = [len(row) for row in self.matrix]
         if row_lengths != list(range(n_stages)):
-            self._fail(
-                f"the rows of matrix have lengths {row_lengths}; "
-                "row i needs the i entries left of the diagonal"
-            )
+            self._fail(f"the rows of matrix have lengths {row_lengths}; row i needs the i entries left of the diagonal")
         for field, vector in [*vectors.items(), *(("matrix", row) for row in self.matrix)]:
             for entry in vector:
                 if not isinstance(entry, Fraction):
@@ -182,10 +176,7 @@ class NystromTableau:
 
     def _check_stages(self) -> None:
         if self.nodes[0] != 0 or self.nodes[-1] != 1:
-            self._fail(
-                f"nodes run from {self.nodes[0]} to {self.nodes[-1]}; "
-                "first-same-as-last needs 0 to 1"
-            )
+            self._fail(f"nodes run from {self.nodes[0]} to {self.nodes[-1]}; first-same-as-last needs 0 to 1")
         if self.row_sums_hold:
             for i, (node, row) in enumerate(zip(self.nodes, self.matrix, strict=True)):
                 if sum(row) != node**2 / 2:
@@ -214,9 +205,7 @@ class NystromTableau:
             failure = failed_position_condition(weights, stages, order)
             if failure is not None:
                 self._fail(f"{field} are not of order {order}: {failure}")
-        power = first_power_of_difference(
-            self.position_error_weights, self.velocity_error_weights, stages, highest
-        )
+        power = first_power_of_difference(self.position_error_weights, self.velocity_error_weights, stages, highest)
         if power != self.error_order:
             self._fail(
                 f"the error estimate starts at h^{power}, not at h^{self.error_order}: "

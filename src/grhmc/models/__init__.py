@@ -1,6 +1,6 @@
 """The only door to users' densities: every front-end ends in a `LogDensity`."""
 
-from grhmc.models.density_pointer import DENSITY_SIGNATURE
+from grhmc.density_pointer import DENSITY_SIGNATURE
 from grhmc.models.from_numba import from_numba
 from grhmc.models.from_pointer import from_pointer
 from grhmc.models.from_python import from_python

@@ -125,9 +125,7 @@ def independent_normals(sd: Any, mean: Any = 0.0, name: str = "normals") -> Anal
     )
 
 
-def student_t(
-    degrees_of_freedom: float, mean: Any, scale_matrix: Any, name: str = "student_t"
-) -> AnalyticTarget:
+def student_t(degrees_of_freedom: float, mean: Any, scale_matrix: Any, name: str = "student_t") -> AnalyticTarget:
     """Multivariate Student t.
 
     Parameters
@@ -182,9 +180,7 @@ def smiley(name: str = "smiley") -> AnalyticTarget:
         mean_squared_gradient=np.array([5.0, 1.0]),
         marginals=(
             functools.partial(analytic_distributions.normal_cdf, 0.0, 1.0),
-            functools.partial(
-                analytic_distributions.normal_mixture_cdf, weights, first**2, np.ones_like(first)
-            ),
+            functools.partial(analytic_distributions.normal_mixture_cdf, weights, first**2, np.ones_like(first)),
         ),
     )
 
@@ -205,9 +201,7 @@ def bimodal(name: str = "bimodal") -> AnalyticTarget:
         mean_squared_gradient=np.array([force_square + 1, 1.0]),
         marginals=(
             analytic_distributions.double_well_cdf,
-            functools.partial(
-                analytic_distributions.normal_mixture_cdf, weights, first, np.ones_like(first)
-            ),
+            functools.partial(analytic_distributions.normal_mixture_cdf, weights, first, np.ones_like(first)),
         ),
     )
 
@@ -274,9 +268,7 @@ def logistic_regression(
     rows = np.asarray(design_matrix, dtype=np.float64)
     labels = np.asarray(response)
     if rows.ndim != 2 or not np.all(np.isfinite(rows)):
-        raise ValueError(
-            f"design_matrix must be a matrix of finite numbers, got shape {rows.shape}"
-        )
+        raise ValueError(f"design_matrix must be a matrix of finite numbers, got shape {rows.shape}")
     if labels.shape != rows.shape[:1] or not np.all((labels == 0) | (labels == 1)):
         raise ValueError(
             f"response must be a vector of {len(rows)} zeros and ones, one per row of "
@@ -335,10 +327,7 @@ def paper_target(name: str) -> AnalyticTarget:
 
 
 def _normal_marginals(mean: np.ndarray, sd: np.ndarray) -> tuple[Distribution, ...]:
-    return tuple(
-        functools.partial(analytic_distributions.normal_cdf, m, s)
-        for m, s in zip(mean, sd, strict=True)
-    )
+    return tuple(functools.partial(analytic_distributions.normal_cdf, m, s) for m, s in zip(mean, sd, strict=True))
 
 
 def _location_and_scale(mean: Any, matrix: Any, argument: str) -> tuple[np.ndarray, np.ndarray]:
@@ -347,10 +336,7 @@ def _location_and_scale(mean: Any, matrix: Any, argument: str) -> tuple[np.ndarr
     if mean.ndim != 1 or mean.size == 0:
         raise ValueError(f"mean must be a vector, got shape {mean.shape}")
     if matrix.shape != (mean.size, mean.size):
-        raise ValueError(
-            f"{argument} must have shape {(mean.size, mean.size)} to fit the mean, got "
-            f"{matrix.shape}"
-        )
+        raise ValueError(f"{argument} must have shape {(mean.size, mean.size)} to fit the mean, got {matrix.shape}")
     return mean, matrix
 
 

@@ -20,7 +20,7 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 
-from grhmc.models.density_pointer import DENSITY_SIGNATURE
+from grhmc.density_pointer import DENSITY_SIGNATURE
 from grhmc.models.log_density import LogDensity
 from grhmc.models.variables import Names, parse_names, shapes_by_name
 
@@ -37,9 +37,7 @@ ROWS_PER_BLOCK = 128
 @functools.cache
 def compile_density(function: Callable[..., int]) -> Any:
     """Compile one of this module's functions, or load it from the disk cache."""
-    compile_for_c = numba.cfunc(
-        DENSITY_SIGNATURE, cache=True, fastmath=_FAST_MATH, error_model="numpy"
-    )
+    compile_for_c = numba.cfunc(DENSITY_SIGNATURE, cache=True, fastmath=_FAST_MATH, error_model="numpy")
     return compile_for_c(function)
 
 

@@ -22,9 +22,7 @@ def normal_cdf(mean: float, sd: float, x: np.ndarray) -> np.ndarray:
     return 0.5 * _erfc((mean - np.asarray(x)) / (sd * math.sqrt(2)))
 
 
-def student_t_cdf(
-    degrees_of_freedom: float, mean: float, scale: float, x: np.ndarray
-) -> np.ndarray:
+def student_t_cdf(degrees_of_freedom: float, mean: float, scale: float, x: np.ndarray) -> np.ndarray:
     """Distribution function of Student's t with a location and a scale.
 
     With z = √ν tan θ the density in θ is proportional to cos(θ)^(ν − 1) on (−π/2, π/2); the
@@ -33,9 +31,7 @@ def student_t_cdf(
     z = (np.asarray(x, dtype=np.float64) - mean) / scale
     angle = np.arctan(z / math.sqrt(degrees_of_freedom))
     log_constant = (
-        math.lgamma((degrees_of_freedom + 1) / 2)
-        - math.lgamma(degrees_of_freedom / 2)
-        - 0.5 * math.log(math.pi)
+        math.lgamma((degrees_of_freedom + 1) / 2) - math.lgamma(degrees_of_freedom / 2) - 0.5 * math.log(math.pi)
     )
     nodes, weights = np.polynomial.legendre.leggauss(64)
     at = angle[..., np.newaxis] * (nodes + 1) / 2
@@ -43,9 +39,7 @@ def student_t_cdf(
     return 0.5 + math.exp(log_constant) * integral
 
 
-def normal_mixture_cdf(
-    weights: np.ndarray, means: np.ndarray, sds: np.ndarray, x: np.ndarray
-) -> np.ndarray:
+def normal_mixture_cdf(weights: np.ndarray, means: np.ndarray, sds: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Distribution function of a mixture of normals."""
     z = (means - np.asarray(x)[..., np.newaxis]) / (sds * math.sqrt(2))
     return 0.5 * _erfc(z) @ weights

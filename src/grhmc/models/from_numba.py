@@ -15,7 +15,7 @@ from numba.core.registry import cpu_target
 from numba.extending import is_jitted
 from numba.np.numpy_support import carray
 
-from grhmc.models.density_pointer import (
+from grhmc.density_pointer import (
     DENSITY_SIGNATURE,
     EXCEPTION,
     FINE,
@@ -83,9 +83,7 @@ class NumbaDensity(LogDensity):
         )
 
 
-def from_numba(
-    f: Callable[..., float], dim: int, names: Names = None, *, data: Sequence[Any] = ()
-) -> LogDensity:
+def from_numba(f: Callable[..., float], dim: int, names: Names = None, *, data: Sequence[Any] = ()) -> LogDensity:
     """Make a model from a log density and gradient that Numba can compile.
 
     Parameters
@@ -151,9 +149,7 @@ def from_numba(
     return NumbaDensity(f, dim, variables, items, rebuild)
 
 
-def from_numba_positional(
-    f: Callable[..., float], dim: int, names: Names, data: Sequence[Any]
-) -> LogDensity:
+def from_numba_positional(f: Callable[..., float], dim: int, names: Names, data: Sequence[Any]) -> LogDensity:
     """`from_numba` as unpickling calls it."""
     return from_numba(f, dim, names, data=data)
 
@@ -222,14 +218,11 @@ def _check_return_type(function: Any, item_types: tuple[types.Type, ...]) -> Non
     if not isinstance(result, types.Float | types.Integer | types.Boolean):
         hint = " (is the return statement missing?)" if result == types.none else ""
         raise TypeError(
-            f"{function.__name__} must return the log density, a real number, but it returns "
-            f"{result}{hint}"
+            f"{function.__name__} must return the log density, a real number, but it returns {result}{hint}"
         )
 
 
-def _interpreted(
-    f: Callable[..., Any], data: tuple[Any, ...]
-) -> Callable[[np.ndarray], tuple[Any, np.ndarray]]:
+def _interpreted(f: Callable[..., Any], data: tuple[Any, ...]) -> Callable[[np.ndarray], tuple[Any, np.ndarray]]:
     """Serve the function from the interpreter, as NUMBA_DISABLE_JIT=1 asks for."""
 
     def value_and_gradient(q: np.ndarray) -> tuple[Any, np.ndarray]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from grhmc.models.density_pointer import (
+from grhmc.density_pointer import (
     DENSITY_PROTOTYPE,
     EXCEPTION,
     FINE,
@@ -94,9 +94,7 @@ def from_python(f: Callable[[np.ndarray], Any], dim: int, names: Names = None) -
     return PythonDensity(f, dim, variables, (from_python, (f, dim, shapes_by_name(variables))))
 
 
-def _make_callback(
-    f: Callable[[np.ndarray], Any], dim: int, exceptions: list[BaseException]
-) -> Any:
+def _make_callback(f: Callable[[np.ndarray], Any], dim: int, exceptions: list[BaseException]) -> Any:
     n_bytes = 8 * dim
 
     def callback(_dim, q_address, gradient_address, log_density_address, _user_data):
@@ -119,9 +117,7 @@ def _make_callback(
 def _split(result: Any) -> tuple[float, Any]:
     if not isinstance(result, tuple | list) or len(result) != 2:
         got = f"{len(result)} values" if isinstance(result, tuple | list) else repr(result)
-        raise TypeError(
-            f"the function must return two values, (log density, gradient), but it returned {got}"
-        )
+        raise TypeError(f"the function must return two values, (log density, gradient), but it returned {got}")
     log_density, gradient = result
     if isinstance(log_density, float):
         return log_density, gradient

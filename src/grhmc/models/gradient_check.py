@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grhmc.models.density_pointer import EXCEPTION, FINE, NON_FINITE_DENSITY
+from grhmc.density_pointer import EXCEPTION, FINE, NON_FINITE_DENSITY
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
@@ -115,10 +115,7 @@ def _evaluate_at_start(model: LogDensity, q: np.ndarray) -> _Point:
     log_density, gradient, code = model.evaluate(q)
     _raise_stored(model, code)
     if code == NON_FINITE_DENSITY:
-        raise ValueError(
-            f"the log density is {log_density} at q = {q}; check the gradient at a point of the "
-            "support"
-        )
+        raise ValueError(f"the log density is {log_density} at q = {q}; check the gradient at a point of the support")
     wrong = np.flatnonzero(~np.isfinite(gradient))
     if code != FINE or wrong.size:
         names = tuple(model.coordinate_names[j] for j in wrong)
@@ -175,9 +172,7 @@ def _measure(model: LogDensity, point: _Point, direction: np.ndarray, tolerance:
         if abs(estimate - claimed) <= tolerance * size + noise:
             return _Slope(estimate, agrees=True)
         # Two steps that agree with each other settle it; but 0 may only mean too few digits.
-        if estimate != 0 and any(
-            abs(estimate - other) <= tolerance * size + noise for other in conclusive
-        ):
+        if estimate != 0 and any(abs(estimate - other) <= tolerance * size + noise for other in conclusive):
             return _Slope(estimate, agrees=False)
         conclusive.append(estimate)
     if not conclusive:
@@ -185,9 +180,7 @@ def _measure(model: LogDensity, point: _Point, direction: np.ndarray, tolerance:
     return _Slope(min(conclusive, key=lambda estimate: abs(estimate - claimed)), agrees=False)
 
 
-def _central_difference(
-    model: LogDensity, q: np.ndarray, step: np.ndarray
-) -> tuple[float, float] | None:
+def _central_difference(model: LogDensity, q: np.ndarray, step: np.ndarray) -> tuple[float, float] | None:
     """Half the difference of the log density between q + step and q - step, and its magnitude."""
     values = []
     for end in (q + step, q - step):
@@ -199,9 +192,7 @@ def _central_difference(
     return (values[0] - values[1]) / 2, abs(values[0]) + abs(values[1])
 
 
-def _search_directions(
-    model: LogDensity, point: _Point, tolerance: float, rng: np.random.Generator
-) -> set[int]:
+def _search_directions(model: LogDensity, point: _Point, tolerance: float, rng: np.random.Generator) -> set[int]:
     """Find coordinates with a wrong gradient: random directions, halved where one disagrees."""
     with np.errstate(divide="ignore"):
         # Along these lengths every coordinate changes the log density by about as much.
@@ -225,9 +216,7 @@ def _search_directions(
     return found
 
 
-def _gradient_error(
-    model: LogDensity, point: _Point, faults: dict[int, float], *, n_checked: int
-) -> GradientError:
+def _gradient_error(model: LogDensity, point: _Point, faults: dict[int, float], *, n_checked: int) -> GradientError:
     indices = list(faults)
     names = tuple(model.coordinate_names[j] for j in indices)
     gradient = point.gradient[indices]
@@ -243,9 +232,7 @@ def _gradient_error(
         f"checked:\n" + "\n".join(lines)
     )
     if np.allclose(gradient, -differences, rtol=0.01, atol=0):
-        message += (
-            "\nThe sign is reversed: write the gradient of the log density, not its negative."
-        )
+        message += "\nThe sign is reversed: write the gradient of the log density, not its negative."
     elif np.all(gradient == 0):
         message += "\nThe gradient is 0 there: does the function write these entries?"
     return GradientError(message, names, gradient, differences)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grhmc.models.density_pointer import DENSITY_PROTOTYPE, call_density
+from grhmc.density_pointer import DENSITY_PROTOTYPE, call_density
 from grhmc.models.gradient_check import check_gradient, find_unused_coordinates
 from grhmc.models.variables import (
     Variable,
@@ -226,17 +226,13 @@ class LogDensity:
         """Return `q` as a fresh float64 array of shape (dim,)."""
         point = np.asarray(q)
         if point.dtype.kind not in "biuf":
-            raise TypeError(
-                f"q must be an array of {self.dim} real numbers, got dtype {point.dtype}"
-            )
+            raise TypeError(f"q must be an array of {self.dim} real numbers, got dtype {point.dtype}")
         if point.shape != (self.dim,):
             raise ValueError(f"q must have shape ({self.dim},), got {point.shape}")
         return np.array(point, dtype=np.float64)
 
 
-def _coordinate_names(
-    names: Sequence[str] | None, variables: Sequence[Variable], dim: int
-) -> tuple[str, ...]:
+def _coordinate_names(names: Sequence[str] | None, variables: Sequence[Variable], dim: int) -> tuple[str, ...]:
     result = name_coordinates(variables) if names is None else tuple(names)
     if len(result) != dim:
         raise ValueError(

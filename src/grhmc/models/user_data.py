@@ -104,9 +104,7 @@ def data_reader(item_types: tuple[types.Type, ...]) -> Any:
             items = []
             for item_type in item_types:
                 n_words = 1 + item_type.ndim if isinstance(item_type, types.Array) else 1
-                item_words = [
-                    builder.load(builder.gep(words, [_WORD(position + k)])) for k in range(n_words)
-                ]
+                item_words = [builder.load(builder.gep(words, [_WORD(position + k)])) for k in range(n_words)]
                 items.append(_read_item(context, builder, item_type, item_words))
                 position += n_words
             return context.make_tuple(builder, data_type, items)
@@ -166,7 +164,5 @@ def _as_item(index: int, item: Any) -> Any:
 def _as_scalar(index: int, array: np.ndarray) -> bool | int | float:
     value = array.item()
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise TypeError(
-            f"data[{index}] = {value} does not fit a 64-bit integer; pass it as a float instead"
-        )
+        raise TypeError(f"data[{index}] = {value} does not fit a 64-bit integer; pass it as a float instead")
     return value if isinstance(value, bool | int) else float(value)

@@ -45,10 +45,7 @@ def check_dim(dim: Any) -> int:
         If `dim` is not an integer of at least 1.
     """
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
-        raise TypeError(
-            f"dim must be an integer, the number of parameters; got {dim!r} of type "
-            f"{type(dim).__name__}"
-        )
+        raise TypeError(f"dim must be an integer, the number of parameters; got {dim!r} of type {type(dim).__name__}")
     dim = operator.index(dim)
     if dim < 1:
         raise ValueError(f"dim must be at least 1, the number of parameters; got {dim}")
@@ -130,21 +127,15 @@ def check_variables(variables: Sequence[Variable]) -> None:
     for variable in variables:
         name = variable.name
         if not isinstance(name, str):
-            raise TypeError(
-                f"names must be strings, got {name!r} of type {type(name).__name__}; write "
-                f"{str(name)!r}"
-            )
+            raise TypeError(f"names must be strings, got {name!r} of type {type(name).__name__}; write {str(name)!r}")
         if not name.strip():
             raise ValueError(f"names must not be empty, got {name!r}; give every variable a name")
         if name in RESERVED_NAMES:
             raise ValueError(
-                f"the name {name!r} is taken by an axis of the results "
-                f"({', '.join(RESERVED_NAMES)}); choose another"
+                f"the name {name!r} is taken by an axis of the results ({', '.join(RESERVED_NAMES)}); choose another"
             )
         if "/" in name:
-            raise ValueError(
-                f"names must not contain '/', the path separator of the results; got {name!r}"
-            )
+            raise ValueError(f"names must not contain '/', the path separator of the results; got {name!r}")
         if name in seen:
             raise ValueError(f"names must be distinct, but {name!r} occurs more than once")
         seen.add(name)
@@ -167,8 +158,7 @@ def check_coords(variables: Sequence[Variable], coords: Mapping[str, Sequence[An
             if length != expected:
                 source = "coords" if axis in coords else "another variable"
                 raise ValueError(
-                    f"axis {axis!r} of {variable.name!r} has length {length}, but {source} gives "
-                    f"it length {expected}"
+                    f"axis {axis!r} of {variable.name!r} has length {length}, but {source} gives it length {expected}"
                 )
 
 
@@ -200,8 +190,7 @@ def _check_axes(variable: Variable, names: set[str]) -> None:
         # A one-dimensional variable named as its own axis is xarray's index variable: no clash.
         if axis in names and axes != (variable.name,):
             raise ValueError(
-                f"the name {axis!r} is needed for an axis of {variable.name!r}; rename the "
-                f"variable {axis!r}"
+                f"the name {axis!r} is needed for an axis of {variable.name!r}; rename the variable {axis!r}"
             )
 
 

@@ -184,9 +184,7 @@ class _LiveTable(_View):
         return progress_table(self._snapshots, self._elapsed(), room, self._console.width)
 
 
-def progress_table(
-    snapshots: Sequence[ChainSnapshot], elapsed_seconds: float, room: int, width: int = 80
-) -> Table:
+def progress_table(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float, room: int, width: int = 80) -> Table:
     """Table of at most `room` chains, the unfinished ones first if not all fit."""
     shown = list(snapshots)
     if len(shown) > room:

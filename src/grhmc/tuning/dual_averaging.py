@@ -86,9 +86,7 @@ def init_dual_averaging(
     log_value = np.array(log_value, dtype=np.float64)
     anchor = np.array(anchor, dtype=np.float64)
     if log_value.ndim != 1 or anchor.shape != log_value.shape:
-        raise ValueError(
-            f"log_value has shape {log_value.shape} and anchor {anchor.shape}; both must be (dim,)."
-        )
+        raise ValueError(f"log_value has shape {log_value.shape} and anchor {anchor.shape}; both must be (dim,).")
     if not gamma > 0:
         raise ValueError(f"gamma is {gamma}; it must be greater than 0.")
     if not 0.5 < kappa <= 1:

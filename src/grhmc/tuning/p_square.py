@@ -113,9 +113,7 @@ def _insert_sorted(heights: np.ndarray, coordinate: int, n_seen: int, value: flo
 
 
 @kernel
-def _count_sample(
-    heights: np.ndarray, positions: np.ndarray, coordinate: int, value: float
-) -> None:
+def _count_sample(heights: np.ndarray, positions: np.ndarray, coordinate: int, value: float) -> None:
     """Stretch the outer markers to `value` and move the positions of all markers above it."""
     last = N_MARKERS - 1
     if value < heights[0, coordinate]:
@@ -155,9 +153,7 @@ def _adjust_markers(estimator: MedianEstimator, coordinate: int, n_seen: int) ->
 
 
 @kernel
-def _moved_height(
-    heights: np.ndarray, positions: np.ndarray, coordinate: int, marker: int, move: int
-) -> float:
+def _moved_height(heights: np.ndarray, positions: np.ndarray, coordinate: int, marker: int, move: int) -> float:
     """Height one position on: on a parabola through three markers, or a line if that overshoots."""
     height = heights[marker, coordinate]
     above = heights[marker + 1, coordinate]

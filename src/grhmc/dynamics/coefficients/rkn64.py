@@ -24,12 +24,8 @@ RKN64 = NystromTableau(
         exact("151/2142  5/116  385/1368  55/168  -6250/28101"),
     ),
     velocity_weights=_VELOCITY_WEIGHTS,
-    embedded_position_weights=exact(
-        "1349/157500  7873/50000  192199/900000  521683/2100000  -16/125  0"
-    ),
-    embedded_velocity_weights=exact(
-        "1349/157500  7873/45000  27457/90000  521683/630000  -2/5  1/12"
-    ),
+    embedded_position_weights=exact("1349/157500  7873/50000  192199/900000  521683/2100000  -16/125  0"),
+    embedded_velocity_weights=exact("1349/157500  7873/45000  27457/90000  521683/630000  -2/5  1/12"),
     quadrature_weights=_VELOCITY_WEIGHTS,
     order=6,
     embedded_order=4,

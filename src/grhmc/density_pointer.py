@@ -38,9 +38,7 @@ DENSITY_PROTOTYPE = ctypes.CFUNCTYPE(
 )
 
 
-def call_density(
-    function: Any, user_data: int, q: np.ndarray, gradient: np.ndarray
-) -> tuple[float, int]:
+def call_density(function: Any, user_data: int, q: np.ndarray, gradient: np.ndarray) -> tuple[float, int]:
     """Call a `DENSITY_PROTOTYPE` function at `q`; write `gradient`, return log density and code.
 
     Both outputs start as NaN, so an entry that the function forgets to write shows as non-finite

@@ -1,0 +1,80 @@
+"""The one decorator of all compiled kernels: cached on disk, without the GIL, and never stale.
+
+Numba looks only at the file a function is written in when it decides whether a cached compilation is still good. A
+caller whose *callee* was edited would go on running the old callee. Kernels call each other across many files, so
+here every kernel's cache entry carries a fingerprint of all kernel sources: edit one and all are compiled afresh.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+
+KERNEL_PACKAGES = ("dynamics", "events", "tuning", "process")
+"""Sub-packages of grhmc whose sources make up the fingerprint."""
+
+_FAST_MATH = {"contract", "nsz", "arcp", "reassoc"}
+# Enough to vectorize sums. Not "nnan" or "ninf": they would let the compiler drop the checks for non-finite densities.
+
+
+@cache
+def source_fingerprint() -> str:
+    """Hash of every kernel source file, of this file, and of Numba's version."""
+    root = Path(__file__).parent
+    digest = hashlib.sha256(numba.__version__.encode())
+    files = [root / name for name in ("_jit.py", "_kernel_struct.py", "density_pointer.py", "outcomes.py")]
+    for package in KERNEL_PACKAGES:
+        files += sorted((root / package).rglob("*.py"))
+    for file in files:
+        digest.update(file.name.encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile `function` in nopython mode, without the GIL, cached on disk under the package's fingerprint.
+
+    Compiled without Numba's runtime: a kernel that allocates does not compile, and none counts references.
+    """
+    return _compile(function, no_cpython_wrapper=False)
+
+
+def inner_kernel(function: Callable[..., Any]) -> Any:
+    """The same for a function that only other kernels call.
+
+    It gets no entry point for Python. For functions that take a whole process, that entry point is most of the code.
+    """
+    return _compile(function, no_cpython_wrapper=True)
+
+
+def reduction_kernel(function: Callable[..., Any]) -> Any:
+    """The same for a maximum over a vector whose entries are known to be numbers: only then can it be vectorized."""
+    return _compile(function, no_cpython_wrapper=False, fastmath=_FAST_MATH | {"nnan"})
+
+
+def _compile(function: Callable[..., Any], *, no_cpython_wrapper: bool, fastmath: set[str] = _FAST_MATH) -> Any:
+    compiled = numba.njit(  # pyright: ignore[reportCallIssue]: Numba's stubs lack the last options
+        cache=True,
+        nogil=True,
+        error_model="numpy",
+        fastmath=fastmath,
+        forceinline=True,
+        _nrt=False,
+        no_cpython_wrapper=no_cpython_wrapper,
+        no_cfunc_wrapper=True,
+    )(function)
+    stamp_cache(compiled)
+    return compiled
+
+
+def stamp_cache(compiled: Any) -> None:
+    """Replace the source stamp of a dispatcher's cache (the age of one file) by the package's fingerprint."""
+    cache_file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    # Not reached with NUMBA_DISABLE_JIT=1 (a plain function), nor where Numba found no writable cache directory.
+    if cache_file is not None and hasattr(cache_file, "_source_stamp"):
+        cache_file._source_stamp = source_fingerprint()

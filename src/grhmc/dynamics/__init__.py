@@ -1,0 +1,1 @@
+"""Standardized Hamiltonian dynamics: one adaptive Nyström step, dense output and integrals over it."""

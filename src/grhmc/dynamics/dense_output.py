@@ -1,0 +1,95 @@
+"""The path between the ends of a step: quintic Hermite interpolation of position, velocity and force.
+
+Every integrator here knows position, momentum and force at both ends. The interpolant has a local error of order six,
+with a constant so small (h⁶/46080 of the sixth derivative) that it never limits a step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grhmc._jit import kernel
+from grhmc.dynamics.phase import Step
+
+Weights = tuple[float, float, float, float, float, float]
+"""Of position, momentum and force at the start of a step, then of the three at its end."""
+
+
+@kernel
+def position_weights(fraction: float, duration: float) -> Weights:
+    """Weights of q̄, p̄, f at the start, then at the end, for the position at `fraction` in [0, 1] of the step."""
+    x = fraction
+    cube = x * x * x
+    end = cube * (10.0 + x * (-15.0 + 6.0 * x))
+    return (
+        1.0 - end,
+        duration * (x + cube * (-6.0 + x * (8.0 - 3.0 * x))),
+        duration * duration * 0.5 * x * x * (1.0 - x) ** 3,
+        end,
+        duration * cube * (-4.0 + x * (7.0 - 3.0 * x)),
+        duration * duration * 0.5 * cube * (1.0 - x) ** 2,
+    )
+
+
+@kernel
+def momentum_weights(fraction: float, duration: float) -> Weights:
+    """Weights of q̄, p̄, f at the start, then at the end, for the momentum: the derivative of the position's."""
+    x = fraction
+    square = x * x
+    end = 30.0 * square * (1.0 - x) ** 2 / duration
+    return (
+        -end,
+        1.0 + square * (-18.0 + x * (32.0 - 15.0 * x)),
+        duration * x * (1.0 + x * (-4.5 + x * (6.0 - 2.5 * x))),
+        end,
+        square * (-12.0 + x * (28.0 - 15.0 * x)),
+        duration * square * (1.5 + x * (-4.0 + 2.5 * x)),
+    )
+
+
+@kernel
+def combine(step: Step, weights: Weights, output: np.ndarray) -> None:
+    """Weighted sum of both ends of the step; writes `output`, shape (dim,)."""
+    a, b, c, d, e, f = weights
+    position, momentum, force = step.position, step.momentum, step.stage_forces[0]
+    end_position, end_momentum, end_force = (
+        step.end_position,
+        step.end_momentum,
+        step.stage_forces[-1],
+    )
+    for k in range(output.shape[0]):
+        output[k] = (
+            a * position[k]
+            + b * momentum[k]
+            + c * force[k]
+            + d * end_position[k]
+            + e * end_momentum[k]
+            + f * end_force[k]
+        )
+
+
+@kernel
+def combine_coordinate(step: Step, weights: Weights, coordinate: int) -> float:
+    """The same for a single coordinate."""
+    position, momentum, force, end_position, end_momentum, end_force = weights
+    last = step.stage_forces.shape[0] - 1
+    return (
+        position * step.position[coordinate]
+        + momentum * step.momentum[coordinate]
+        + force * step.stage_forces[0, coordinate]
+        + end_position * step.end_position[coordinate]
+        + end_momentum * step.end_momentum[coordinate]
+        + end_force * step.stage_forces[last, coordinate]
+    )
+
+
+@kernel
+def position_at(step: Step, duration: float, fraction: float, output: np.ndarray) -> None:
+    """Standardized position at `fraction` of the step; writes `output`, shape (dim,)."""
+    combine(step, position_weights(fraction, duration), output)
+
+
+@kernel
+def momentum_at(step: Step, duration: float, fraction: float, output: np.ndarray) -> None:
+    """Standardized momentum at `fraction` of the step; writes `output`, shape (dim,)."""
+    combine(step, momentum_weights(fraction, duration), output)

@@ -1,0 +1,70 @@
+"""A point in phase space and a step between two of them: the arrays every part of the dynamics shares."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from grhmc._jit import kernel
+
+
+class Step(NamedTuple):
+    """Both ends of one integration step, in standardized coordinates.
+
+    Between steps the start is the present state and the end is scratch. The duration of the step travels beside it.
+
+    Attributes
+    ----------
+    position, momentum : ndarray, shape (dim,)
+        q̄ and p̄ at the start.
+    end_position, end_momentum : ndarray, shape (dim,)
+        q̄ and p̄ at the end.
+    stage_forces : ndarray, shape (n_stages, dim)
+        S g at every stage: the first row belongs to the start, the last to the end (first same as last).
+    scratch : ndarray, shape (dim,)
+        Room for a stage's position.
+    """
+
+    position: np.ndarray
+    momentum: np.ndarray
+    end_position: np.ndarray
+    end_momentum: np.ndarray
+    stage_forces: np.ndarray
+    scratch: np.ndarray
+
+
+def init_step(dim: int, n_stages: int) -> Step:
+    """Allocate the arrays of a step."""
+    return Step(
+        position=np.zeros(dim),
+        momentum=np.zeros(dim),
+        end_position=np.zeros(dim),
+        end_momentum=np.zeros(dim),
+        stage_forces=np.zeros((n_stages, dim)),
+        scratch=np.zeros(dim),
+    )
+
+
+@kernel
+def copy_to(source: np.ndarray, target: np.ndarray) -> None:
+    """Copy a vector; writes `target`."""
+    for k in range(source.shape[0]):
+        target[k] = source[k]
+
+
+@kernel
+def move_to_end(step: Step) -> None:
+    """Make the end of the step the new start; updates `step`."""
+    copy_to(step.end_position, step.position)
+    copy_to(step.end_momentum, step.momentum)
+    copy_to(step.stage_forces[-1], step.stage_forces[0])
+
+
+@kernel
+def kinetic_energy(momentum: np.ndarray) -> float:
+    """½ p̄·p̄."""
+    total = 0.0
+    for k in range(momentum.shape[0]):
+        total += momentum[k] * momentum[k]
+    return 0.5 * total

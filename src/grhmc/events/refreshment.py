@@ -1,0 +1,58 @@
+"""Momentum refreshment: the laws that leave the target unchanged, for each event rate.
+
+When the rate does not depend on the momentum, p̄' ~ N(0, I) is right. When it does, momenta with a high rate meet more
+events, and the new momentum must be drawn with density proportional to λ(p') N(p'; 0, I). For the arc-length rate that
+is a uniform direction and ‖p̄'‖² ~ χ² with dim + 1 degrees of freedom.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grhmc._jit import kernel
+from grhmc.events.rates import speed
+
+GAUSSIAN_LAW = 0
+SPEED_WEIGHTED_LAW = 1
+
+
+@kernel
+def draw_momentum(law: int, momentum: np.ndarray, rng: np.random.Generator) -> None:
+    """Draw a momentum from its stationary law just after an event; writes `momentum`."""
+    for k in range(momentum.shape[0]):
+        momentum[k] = rng.standard_normal()
+    if law == SPEED_WEIGHTED_LAW:
+        length = speed(momentum)
+        extra = rng.standard_normal()
+        factor = np.sqrt(length * length + extra * extra) / length
+        for k in range(momentum.shape[0]):
+            momentum[k] *= factor
+
+
+@kernel
+def refresh_momentum(
+    law: int,
+    persistence: float,
+    momentum: np.ndarray,
+    proposal: np.ndarray,
+    rng: np.random.Generator,
+) -> None:
+    """Refresh fully (persistence 0) or partially; updates `momentum`, overwrites `proposal` (dim,).
+
+    Partial refreshment is Horowitz's: p̄' = φ p̄ + √(1 − φ²) ξ leaves N(0, I) unchanged and is reversible. Under the
+    speed-weighted law it is the proposal of a Metropolis step with ratio ‖p̄'‖/‖p̄‖, which is reversible for that law.
+
+    References
+    ----------
+    Horowitz (1991); Kleppe (2022), section 3.
+    """
+    if persistence == 0.0:
+        draw_momentum(law, momentum, rng)
+        return
+    noise = np.sqrt(1.0 - persistence * persistence)
+    for k in range(momentum.shape[0]):
+        proposal[k] = persistence * momentum[k] + noise * rng.standard_normal()
+    if law == SPEED_WEIGHTED_LAW and rng.random() * speed(momentum) > speed(proposal):
+        return
+    for k in range(momentum.shape[0]):
+        momentum[k] = proposal[k]

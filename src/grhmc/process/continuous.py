@@ -1,0 +1,300 @@
+"""Continuous-time randomized HMC: one accepted step, and the event at the end of it when one is due.
+
+References
+----------
+Kleppe (2022), "Connecting the Dots: Numerical Randomized Hamiltonian Monte Carlo with State-Dependent Event Rates".
+Tran & Kleppe (2024), "Tuning diagonal scale matrices for HMC".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grhmc._jit import inner_kernel, kernel
+from grhmc.density_pointer import EXCEPTION, FINE
+from grhmc.dynamics.dense_output import momentum_at, position_at
+from grhmc.dynamics.density_call import evaluate_force
+from grhmc.dynamics.nystrom_step import attempt_step
+from grhmc.dynamics.phase import copy_to, kinetic_energy, move_to_end
+from grhmc.dynamics.step_control import REFUSED_FACTOR, fit_to_event, step_factor
+from grhmc.events.rates import CONSTANT_RATE, find_due_fraction, rate_integral, time_until_due
+from grhmc.events.refreshment import draw_momentum, refresh_momentum
+from grhmc.events.u_turn import find_u_turn, outward_speed
+from grhmc.outcomes import Outcome
+from grhmc.process.recording import (
+    count_crossings,
+    observe_energy,
+    record_history,
+    record_step,
+)
+from grhmc.process.state import APPLY_AT_CROSSING, Process, Records
+from grhmc.process.tuning_steps import (
+    change_scale_at_crossing,
+    change_scale_at_event,
+    crossing_fraction,
+    observe_for_tuning,
+    start_crossing_times,
+)
+from grhmc.tuning.event_rate import observe_u_turn, tuned_event_rate
+from grhmc.tuning.scale_from_moments import FIXED, MCT
+
+ACCEPTED = 0
+REJECTED = 1
+REFUSED = 2
+RAISED = 3
+
+RUNNING = int(Outcome.RUNNING)
+STUCK = int(Outcome.STUCK)
+RAISED_OUTCOME = int(Outcome.DENSITY_RAISED)
+
+_MAX_BOUNCES_IN_ROW = 20
+_NEARLY_DUE = 1e-12
+
+
+@inner_kernel
+def advance_one_step(process: Process, records: Records) -> int:
+    """Take one step of the process, or fail to and shorten the next; updates `process` and `records`.
+
+    Returns
+    -------
+    int
+        `Outcome.RUNNING`, or why the chain cannot go on.
+    """
+    clock, settings = process.clock[0], process.settings[0]
+    step = process.step
+    step_size = min(clock.step_size, settings.largest_step)
+    due = time_until_due(settings.rate, clock.remaining, step.momentum)
+    duration = fit_to_event(step_size, due)
+    verdict, end_log_density = try_step(process, duration)
+    if verdict == RAISED:
+        return RAISED_OUTCOME
+    if verdict == REFUSED and clock.step_size < settings.step_floor:
+        return bounce(process)
+    if verdict != ACCEPTED:
+        return RUNNING
+
+    over_step = rate_integral(settings.rate, step, duration, 1.0, process.scratch[0])
+    fraction, crossing = 1.0, -1
+    if settings.rate != CONSTANT_RATE and over_step > clock.remaining:
+        fraction = find_due_fraction(settings.rate, step, duration, clock.remaining, over_step, process.scratch[0])
+    if settings.scale == MCT and settings.apply == APPLY_AT_CROSSING and clock.crossing_started == 1:
+        crossing, fraction = crossing_fraction(process, duration, fraction)
+    if fraction < 1.0:
+        verdict, end_log_density = cut_step(process, duration, fraction)
+        if verdict == RAISED:
+            return RAISED_OUTCOME
+        if verdict != ACCEPTED:
+            return RUNNING
+        duration *= fraction
+        over_step = rate_integral(settings.rate, step, duration, 1.0, process.scratch[0])
+
+    clock.n_bounces_in_row = 0
+    clock.n_steps += 1
+    if observe_step(process, records, duration, end_log_density, fraction < 1.0) != 0:
+        return RAISED_OUTCOME
+    move_to_end(step)
+    clock.time += duration
+    clock.log_density = end_log_density
+    clock.remaining -= over_step
+    clock.path_rate_integral += over_step
+    if settings.scale == MCT:
+        start_crossing_times(process)
+        if crossing >= 0:
+            change_scale_at_crossing(process, crossing)
+    if clock.remaining <= _NEARLY_DUE * (1.0 + clock.path_rate_integral):
+        return refresh(process)
+    return RUNNING
+
+
+@inner_kernel
+def try_step(process: Process, duration: float) -> tuple[int, float]:
+    """Attempt a step, judge its error and set the size of the next; updates the step's end and the clock."""
+    clock, settings = process.clock[0], process.settings[0]
+    code, n_gradients, log_density, error = attempt_step(
+        process.tableau, process.density, process.standardization, process.step, duration
+    )
+    clock.n_gradients += n_gradients
+    if code == EXCEPTION:
+        return RAISED, log_density
+    if code != FINE or not np.isfinite(error):
+        clock.n_refused += 1
+        clock.step_size = REFUSED_FACTOR * duration
+        return REFUSED, log_density
+    error_ratio = error / settings.tolerance
+    factor = step_factor(error_ratio, clock.error_ratio, process.tableau.error_order)
+    if error_ratio > 1.0:
+        if duration > settings.step_floor:
+            clock.n_rejected += 1
+            clock.step_size = factor * duration
+            return REJECTED, log_density
+        clock.n_floored += 1
+    if duration > 0.3 * clock.step_size:
+        clock.step_size = factor * duration
+        clock.error_ratio = error_ratio
+        clock.accepted_step = duration
+    # A step cut very short by an event says little about the error of longer ones: the proposal then stands.
+    return ACCEPTED, log_density
+
+
+@inner_kernel
+def cut_step(process: Process, duration: float, fraction: float) -> tuple[int, float]:
+    """End the step at a fraction of itself, on dense output, at the cost of one gradient; updates the step's end."""
+    clock, step = process.clock[0], process.step
+    position, momentum = process.scratch[0], process.scratch[1]
+    position_at(step, duration, fraction, position)
+    momentum_at(step, duration, fraction, momentum)
+    copy_to(position, step.end_position)
+    copy_to(momentum, step.end_momentum)
+    code, log_density = evaluate_force(
+        process.density, process.standardization, step.end_position, step.stage_forces[-1]
+    )
+    clock.n_gradients += 1
+    if code == EXCEPTION:
+        return RAISED, log_density
+    if code != FINE:
+        clock.n_refused += 1
+        clock.step_size = REFUSED_FACTOR * duration
+        return REFUSED, log_density
+    return ACCEPTED, log_density
+
+
+@inner_kernel
+def bounce(process: Process) -> int:
+    """Reverse the momentum at the edge of the support: preserves volume and energy, and is its own inverse."""
+    clock, settings = process.clock[0], process.settings[0]
+    clock.n_bounces += 1
+    clock.n_bounces_in_row += 1
+    if clock.n_bounces_in_row > _MAX_BOUNCES_IN_ROW:
+        return STUCK
+    for k in range(process.step.momentum.shape[0]):
+        process.step.momentum[k] = -process.step.momentum[k]
+    clock.step_size = max(clock.accepted_step, settings.step_floor)  # back along the path it came from
+    clock.searching_u_turn = 0
+    return RUNNING
+
+
+@inner_kernel
+def observe_step(process: Process, records: Records, duration: float, end_log_density: float, was_cut: bool) -> int:
+    """Everything that is read off an accepted step before it is committed. Returns the users' functions' code."""
+    clock, settings = process.clock[0], process.settings[0]
+    observe_energy(process, duration, end_log_density)
+    count_crossings(process)
+    record_history(process, records)
+    if settings.scale != FIXED:
+        observe_for_tuning(process, duration, was_cut)
+    if clock.searching_u_turn == 1:
+        look_for_u_turn(process, duration)
+    return record_step(process, records, duration, end_log_density)
+
+
+@inner_kernel
+def look_for_u_turn(process: Process, duration: float) -> None:
+    """Note the time of the U-turn if it lies in this step, or give up a search that has lasted too long."""
+    clock, settings, step = process.clock[0], process.settings[0], process.step
+    elapsed = clock.time - clock.path_start_time
+    if outward_speed(step.end_position, process.anchor, step.end_momentum) <= 0.0:
+        fraction = find_u_turn(step, duration, process.anchor, process.scratch[0], process.scratch[1])
+        integral = clock.path_rate_integral + rate_integral(settings.rate, step, duration, fraction, process.scratch[0])
+        observe_u_turn(
+            process.rate_tuner,
+            settings.rate_smoothing,
+            settings.rate_prior_count,
+            integral,
+            elapsed + fraction * duration,
+        )
+        clock.searching_u_turn = 0
+    elif elapsed + duration > settings.u_turn_search_time:
+        process.rate_tuner.n_given_up[0] += 1
+        clock.searching_u_turn = 0
+
+
+@inner_kernel
+def follow_to_u_turn(process: Process) -> int:
+    """Go on past a due refreshment until the path has turned around, then return to where it fell due.
+
+    Everything but the event-rate tuner and the gradient count is as before on return.
+    """
+    clock, settings, step, remembered = (
+        process.clock[0],
+        process.settings[0],
+        process.step,
+        process.remembered,
+    )
+    copy_to(step.position, remembered[0])
+    copy_to(step.momentum, remembered[1])
+    copy_to(step.stage_forces[0], remembered[2])
+    time, step_size, integral = clock.time, clock.step_size, clock.path_rate_integral
+    n_rejected, n_refused, n_floored = clock.n_rejected, clock.n_refused, clock.n_floored
+    n_before = clock.n_gradients
+    outcome = RUNNING
+    while clock.searching_u_turn == 1:
+        duration = min(clock.step_size, settings.largest_step)
+        verdict, _ = try_step(process, duration)
+        if verdict == RAISED:
+            outcome = RAISED_OUTCOME
+            break
+        if clock.n_gradients - n_before > settings.max_gradients_per_draw or (
+            verdict == REFUSED and clock.step_size < settings.step_floor
+        ):
+            process.rate_tuner.n_given_up[0] += 1
+            clock.searching_u_turn = 0
+        elif verdict == ACCEPTED:
+            look_for_u_turn(process, duration)
+            clock.path_rate_integral += rate_integral(settings.rate, step, duration, 1.0, process.scratch[0])
+            clock.time += duration
+            move_to_end(step)
+    copy_to(remembered[0], step.position)
+    copy_to(remembered[1], step.momentum)
+    copy_to(remembered[2], step.stage_forces[0])
+    clock.time, clock.step_size, clock.path_rate_integral = time, step_size, integral
+    clock.n_rejected, clock.n_refused, clock.n_floored = n_rejected, n_refused, n_floored
+    process.rate_tuner.n_gradients[0] += clock.n_gradients - n_before
+    return outcome
+
+
+@inner_kernel
+def refresh(process: Process) -> int:
+    """A due event: tune, then refresh the momentum and start a new path."""
+    clock, settings, step = process.clock[0], process.settings[0], process.step
+    if settings.tune_event_rate == 1:
+        if clock.searching_u_turn == 1 and follow_to_u_turn(process) != RUNNING:
+            return RAISED_OUTCOME
+        clock.event_rate = tuned_event_rate(process.rate_tuner, settings.u_turn_factor)
+    if settings.scale != FIXED:
+        change_scale_at_event(process)
+    refresh_momentum(settings.law, settings.persistence, step.momentum, process.scratch[0], process.rng)
+    clock.n_events += 1
+    start_path(process)
+    return RUNNING
+
+
+@kernel
+def start_path(process: Process) -> None:
+    """Begin a path at the present state: draw when its event falls due and note energy and position."""
+    clock, settings, step = process.clock[0], process.settings[0], process.step
+    clock.remaining = process.rng.standard_exponential() / clock.event_rate
+    clock.path_rate_integral = 0.0
+    clock.path_start_time = clock.time
+    clock.path_energy = kinetic_energy(step.momentum) - clock.log_density
+    clock.path_diverging = 0
+    clock.searching_u_turn = settings.tune_event_rate
+    copy_to(step.position, process.anchor)
+
+
+@kernel
+def place(process: Process, point: np.ndarray, step_size: float) -> int:
+    """Put a chain at `point` (in the units of the parameters) with a fresh momentum; returns the density's code."""
+    clock, settings, step = process.clock[0], process.settings[0], process.step
+    centre, scale = process.standardization.centre, process.standardization.scale
+    for k in range(point.shape[0]):
+        step.position[k] = (point[k] - centre[k]) / scale[k]
+    code, log_density = evaluate_force(process.density, process.standardization, step.position, step.stage_forces[0])
+    clock.n_gradients += 1
+    if code != FINE:
+        return code
+    clock.log_density = log_density
+    clock.step_size = step_size
+    clock.accepted_step = step_size
+    draw_momentum(settings.law, step.momentum, process.rng)
+    start_path(process)
+    return code

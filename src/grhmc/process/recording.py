@@ -1,0 +1,155 @@
+"""What is read off an accepted step: draws, statistics, time averages and the tuning history."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grhmc._jit import inner_kernel
+from grhmc.dynamics.dense_output import momentum_at, position_at
+from grhmc.dynamics.phase import copy_to, kinetic_energy
+from grhmc.dynamics.standardization import destandardize
+from grhmc.dynamics.time_averages import integrate_path, reset_integrals, write_averages
+from grhmc.process.state import Process, Records
+
+
+@inner_kernel
+def record_step(process: Process, records: Records, duration: float, end_log_density: float) -> int:
+    """Read all draws and integrals that fall into the step about to be committed; updates `process` and `records`.
+
+    Draws are read off dense output, never by stopping the integrator. Returns the code of the users' functions.
+    """
+    clock, settings = process.clock[0], process.settings[0]
+    from_fraction = 0.0
+    while clock.draw_index < settings.n_draws:
+        next_time = clock.stage_start_time + (clock.draw_index + 1) * settings.draw_spacing
+        to_fraction = min((next_time - clock.time) / duration, 1.0)
+        reached = next_time <= clock.time + duration
+        if settings.draws_per_interval > 0:
+            code = integrate_path(
+                process.integrals,
+                process.functions,
+                process.step,
+                process.standardization,
+                duration,
+                from_fraction,
+                to_fraction,
+            )
+            if code != 0:
+                return code
+        if not reached:
+            break
+        if settings.record == 1:
+            _record_draw(process, records, duration, to_fraction, end_log_density)
+        clock.draw_index += 1
+        if settings.draws_per_interval > 0 and clock.draw_index % settings.draws_per_interval == 0:
+            _close_interval(process, records)
+        _mark_counters(process)
+        from_fraction = to_fraction
+    return 0
+
+
+@inner_kernel
+def _record_draw(process: Process, records: Records, duration: float, fraction: float, end_log_density: float) -> None:
+    """Write one draw and its statistics.
+
+    The log density between the ends of a step is ½‖p̄‖² − H, with H interpolated: no gradient is spent on it.
+    """
+    clock, settings = process.clock[0], process.settings[0]
+    step, position, momentum = process.step, process.scratch[0], process.scratch[1]
+    row = settings.first_row + clock.draw_index
+    position_at(step, duration, fraction, position)
+    destandardize(process.standardization, position)
+    copy_to(position, records.draws[row])
+    momentum_at(step, duration, fraction, momentum)
+    energy = kinetic_energy(step.momentum) - clock.log_density
+    energy += fraction * (kinetic_energy(step.end_momentum) - end_log_density - energy)
+    statistics = records.statistics[row]
+    statistics[0] = kinetic_energy(momentum) - energy
+    statistics[1] = energy
+    statistics[2] = clock.energy_error
+    statistics[3] = 1.0 if clock.n_diverging > clock.drawn_diverging else 0.0
+    statistics[4] = clock.n_gradients - clock.drawn_gradients
+    statistics[5] = clock.n_steps - clock.drawn_steps
+    statistics[6] = clock.n_rejected - clock.drawn_rejected
+    statistics[7] = clock.n_events - clock.drawn_events
+    statistics[8] = clock.step_size
+    statistics[9] = clock.time + fraction * duration
+
+
+@inner_kernel
+def _close_interval(process: Process, records: Records) -> None:
+    """Write the averages over the interval that ends here and begin the next."""
+    clock, integrals = process.clock[0], process.integrals
+    row = clock.interval_index
+    write_averages(
+        integrals,
+        process.standardization,
+        records.interval_position[row],
+        records.interval_squared[row],
+        records.interval_functions[row],
+    )
+    records.interval_duration[row] = integrals.duration[0]
+    clock.interval_index += 1
+    reset_integrals(integrals)
+
+
+@inner_kernel
+def _mark_counters(process: Process) -> None:
+    """Remember the counters at this draw."""
+    clock = process.clock[0]
+    clock.drawn_gradients = clock.n_gradients
+    clock.drawn_steps = clock.n_steps
+    clock.drawn_rejected = clock.n_rejected
+    clock.drawn_events = clock.n_events
+    clock.drawn_diverging = clock.n_diverging
+    clock.energy_error = 0.0
+
+
+@inner_kernel
+def observe_energy(process: Process, duration: float, end_log_density: float) -> None:
+    """Compare H at the end of the step with H at the path's start; updates the clock."""
+    clock, settings = process.clock[0], process.settings[0]
+    error = kinetic_energy(process.step.end_momentum) - end_log_density - clock.path_energy
+    if abs(error) > abs(clock.energy_error):
+        clock.energy_error = error
+    if abs(error) > settings.divergence_threshold and clock.path_diverging == 0:
+        clock.path_diverging = 1
+        clock.n_diverging += 1
+
+
+@inner_kernel
+def count_crossings(process: Process) -> None:
+    """Count the coordinates that change side of the centre in this step; updates `n_crossings`."""
+    position, end_position, n_crossings = (
+        process.step.position,
+        process.step.end_position,
+        process.n_crossings,
+    )
+    for k in range(position.shape[0]):
+        n_crossings[k] += np.int64((position[k] > 0.0) != (end_position[k] > 0.0))
+
+
+@inner_kernel
+def record_history(process: Process, records: Records) -> None:
+    """Write a row of tuning history when one is due; updates `records` and the clock."""
+    clock, settings = process.clock[0], process.settings[0]
+    if settings.history_spacing == 0.0:
+        return
+    row = clock.history_index
+    if row >= records.history_time.shape[0]:
+        return
+    if row > 0 and clock.time < records.history_time[row - 1] + settings.history_spacing:
+        return
+    records.history_time[row] = clock.time
+    records.history_event_rate[row] = clock.event_rate
+    records.history_gradients[row] = clock.n_gradients
+    copy_to(process.standardization.scale, records.history_scale[row])
+    copy_to(process.standardization.centre, records.history_centre[row])
+    clock.history_index += 1
+
+
+@inner_kernel
+def interpolated_point(process: Process, duration: float, fraction: float, output: np.ndarray) -> None:
+    """Q at a fraction of the step, in the units of the parameters; writes `output`, shape (dim,)."""
+    position_at(process.step, duration, fraction, output)
+    destandardize(process.standardization, output)

@@ -1,0 +1,215 @@
+"""Everything a chain carries from one step to the next, as plain arrays, and everything it writes down.
+
+Carried state (`Process`) and reported results (`Records`) are kept apart. All arrays are allocated once; kernels update
+them in place. Scalars live in one-element record arrays, so that a whole chain can be saved and restored bit by bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grhmc._kernel_struct import passed_by_reference
+from grhmc.dynamics.density_call import Density, init_density
+from grhmc.dynamics.nystrom_tableau import TableauArrays
+from grhmc.dynamics.phase import Step, init_step
+from grhmc.dynamics.standardization import Standardization
+from grhmc.dynamics.time_averages import PathFunctions, PathIntegrals, init_path_integrals
+from grhmc.tuning.event_rate import EventRateTuner, init_event_rate_tuner
+from grhmc.tuning.moments import RunningMoments, init_moments
+from grhmc.tuning.scale_crossing_time import CrossingTimeTuner, init_crossing_time_tuner
+
+APPLY_AT_CROSSING = 0
+APPLY_AT_REFRESHMENT = 1
+
+STATISTICS = (
+    "lp",
+    "energy",
+    "energy_error",
+    "diverging",
+    "n_gradients",
+    "n_steps",
+    "n_rejected",
+    "n_events",
+    "step_size",
+    "process_time",
+)
+"""Columns of `Records.statistics`, one row per draw."""
+
+CLOCK_DTYPE = np.dtype(
+    [
+        ("time", "f8"),  # process time since the chain began
+        ("log_density", "f8"),  # at the start of the step
+        ("step_size", "f8"),  # proposed for the next step
+        ("accepted_step", "f8"),  # duration of the last accepted step
+        ("error_ratio", "f8"),  # its local error over the tolerance
+        ("event_rate", "f8"),  # λ
+        ("remaining", "f8"),  # integral of the base rate until the next event
+        ("path_rate_integral", "f8"),  # integral of the base rate since the last event
+        ("path_start_time", "f8"),  # process time of the last event
+        ("path_energy", "f8"),  # H just after the last event
+        ("energy_error", "f8"),  # largest H − path_energy since the last draw, signed
+        ("searching_u_turn", "i8"),  # the path has not turned around yet and its U-turn is wanted
+        ("crossing_started", "i8"),  # crossing times are being observed
+        ("n_bounces_in_row", "i8"),
+        ("draw_index", "i8"),  # draws made in this stage
+        ("interval_index", "i8"),  # time-average intervals completed in this stage
+        ("history_index", "i8"),  # rows of tuning history written
+        ("median_index", "i8"),  # median samples taken in this stage
+        ("n_gradients", "i8"),
+        ("n_steps", "i8"),
+        ("n_rejected", "i8"),
+        ("n_refused", "i8"),  # steps cut because the density was not finite
+        ("n_events", "i8"),
+        ("n_bounces", "i8"),
+        ("n_floored", "i8"),  # steps accepted only because they had reached the floor
+        ("n_diverging", "i8"),  # paths whose energy error passed the threshold
+        ("path_diverging", "i8"),
+        ("drawn_gradients", "i8"),  # the counters' values at the last draw
+        ("drawn_steps", "i8"),
+        ("drawn_rejected", "i8"),
+        ("drawn_events", "i8"),
+        ("drawn_diverging", "i8"),
+        ("stage_start_time", "f8"),
+    ]
+)
+
+SETTINGS_DTYPE = np.dtype(
+    [
+        ("tolerance", "f8"),
+        ("largest_step", "f8"),
+        ("step_floor", "f8"),
+        ("divergence_threshold", "f8"),
+        ("max_gradients_per_draw", "i8"),
+        ("rate", "i8"),
+        ("law", "i8"),
+        ("persistence", "f8"),
+        ("scale", "i8"),  # which tuner, FIXED: none
+        ("centred_gradient", "i8"),
+        ("first_change_time", "f8"),  # process time before which m and S stay as they are
+        ("largest_change", "f8"),  # of a scale at once, as a factor
+        ("apply", "i8"),
+        ("target_crossing_time", "f8"),
+        ("median_spacing", "f8"),
+        ("tune_event_rate", "i8"),
+        ("rate_smoothing", "f8"),
+        ("rate_prior_count", "f8"),
+        ("u_turn_factor", "f8"),
+        ("u_turn_search_time", "f8"),
+        ("end_time", "f8"),  # process time at which the stage ends
+        ("draw_spacing", "f8"),
+        ("record", "i8"),  # draws are written down
+        ("n_draws", "i8"),  # of this stage
+        ("first_row", "i8"),  # where in the records the stage's draws begin
+        ("draws_per_interval", "i8"),
+        ("history_spacing", "f8"),  # process time between rows of tuning history; 0: none
+    ]
+)
+
+
+@passed_by_reference
+class Process:
+    """A chain's carried state."""
+
+    density: Density
+    functions: PathFunctions
+    tableau: TableauArrays
+    standardization: Standardization
+    step: Step
+    anchor: np.ndarray
+    """(dim,) where the momentum was last refreshed."""
+    remembered: np.ndarray
+    """(3, dim) position, momentum and force at a due refreshment, while a U-turn is looked for beyond it."""
+    scratch: np.ndarray
+    """(2, dim)"""
+    cut_weights: np.ndarray
+    """(n_stages,) trapezoidal quadrature for a step that was cut short: only its ends are on the path."""
+    previous_moments: RunningMoments
+    moments: RunningMoments
+    crossing: CrossingTimeTuner
+    rate_tuner: EventRateTuner
+    integrals: PathIntegrals
+    n_crossings: np.ndarray
+    """(dim,) crossings of the centre since the stage began."""
+    clock: np.recarray
+    settings: np.recarray
+    rng: np.random.Generator
+
+
+@passed_by_reference
+class Records:
+    """What a chain writes down. Rows beyond those written are zero."""
+
+    draws: np.ndarray
+    """(n_draws, dim), in the units of the parameters."""
+    statistics: np.ndarray
+    """(n_draws, len(STATISTICS))"""
+    interval_position: np.ndarray
+    """(n_intervals, dim) time average of q over an interval of several draws."""
+    interval_squared: np.ndarray
+    interval_functions: np.ndarray
+    """(n_intervals, n_functions)"""
+    interval_duration: np.ndarray
+    """(n_intervals,)"""
+    history_time: np.ndarray
+    """(n_rows,) of the tuning history."""
+    history_scale: np.ndarray
+    history_centre: np.ndarray
+    history_event_rate: np.ndarray
+    history_gradients: np.ndarray
+
+
+def init_process(
+    *,
+    dim: int,
+    address: int,
+    user_data: int,
+    functions: PathFunctions,
+    tableau: TableauArrays,
+    centre: np.ndarray,
+    scale: np.ndarray,
+    event_rate: float,
+    rng: np.random.Generator,
+) -> Process:
+    """Allocate a chain's state; `place` in process.continuous puts it at its starting point."""
+    clock = np.zeros(1, dtype=CLOCK_DTYPE).view(np.recarray)
+    clock.event_rate[0] = event_rate
+    cut_weights = np.zeros(tableau.nodes.shape[0])
+    cut_weights[[0, -1]] = 0.5
+    n_functions = functions.output.shape[0]
+    return Process(
+        density=init_density(address, user_data, dim),
+        functions=functions,
+        tableau=tableau,
+        standardization=Standardization(centre.copy(), scale.copy()),
+        step=init_step(dim, tableau.nodes.shape[0]),
+        anchor=np.zeros(dim),
+        remembered=np.zeros((3, dim)),
+        scratch=np.zeros((2, dim)),
+        cut_weights=cut_weights,
+        previous_moments=init_moments(dim),
+        moments=init_moments(dim),
+        crossing=init_crossing_time_tuner(scale),
+        rate_tuner=init_event_rate_tuner(event_rate),
+        integrals=init_path_integrals(dim, n_functions),
+        n_crossings=np.zeros(dim, dtype=np.int64),
+        clock=clock,
+        settings=np.zeros(1, dtype=SETTINGS_DTYPE).view(np.recarray),
+        rng=rng,
+    )
+
+
+def init_records(dim: int, n_draws: int, n_intervals: int, n_functions: int, n_history: int) -> Records:
+    """Allocate the records of a whole run."""
+    return Records(
+        draws=np.zeros((n_draws, dim)),
+        statistics=np.zeros((n_draws, len(STATISTICS))),
+        interval_position=np.zeros((n_intervals, dim)),
+        interval_squared=np.zeros((n_intervals, dim)),
+        interval_functions=np.zeros((n_intervals, n_functions)),
+        interval_duration=np.zeros(n_intervals),
+        history_time=np.zeros(n_history),
+        history_scale=np.zeros((n_history, dim)),
+        history_centre=np.zeros((n_history, dim)),
+        history_event_rate=np.zeros(n_history),
+        history_gradients=np.zeros(n_history, dtype=np.int64),
+    )

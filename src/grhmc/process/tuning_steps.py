@@ -1,0 +1,129 @@
+"""Where tuners meet the process: what they see of a step, and when their proposals are applied."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grhmc._jit import inner_kernel
+from grhmc.dynamics.standardization import restandardize
+from grhmc.process.recording import interpolated_point
+from grhmc.process.state import APPLY_AT_CROSSING, Process
+from grhmc.tuning.moments import observe_path
+from grhmc.tuning.p_square import observe_sample
+from grhmc.tuning.scale_crossing_time import (
+    earliest_crossing,
+    follow_sides,
+    observe_crossing,
+    observe_crossings,
+    start_observing,
+    write_medians,
+    write_scales,
+)
+from grhmc.tuning.scale_from_moments import MCT, clamp_scale, propose_from_moments
+
+
+@inner_kernel
+def observe_for_tuning(process: Process, duration: float, was_cut: bool) -> None:
+    """Show a step to the scale tuner before it is committed; updates the tuner's state."""
+    clock, settings = process.clock[0], process.settings[0]
+    if settings.scale != MCT:
+        weights = process.cut_weights if was_cut else process.tableau.quadrature_weights
+        observe_path(
+            process.moments,
+            process.step,
+            process.standardization,
+            weights,
+            duration,
+            process.scratch[0],
+        )
+        return
+    _sample_medians(process, duration)
+    if clock.crossing_started == 1:
+        if settings.apply == APPLY_AT_CROSSING:
+            follow_sides(process.crossing, process.step)
+        else:
+            observe_crossings(process.crossing, process.step, duration, clock.time, settings.target_crossing_time)
+
+
+@inner_kernel
+def _sample_medians(process: Process, duration: float) -> None:
+    """Feed the median estimators with the equally spaced samples that fall into this step."""
+    clock, settings = process.clock[0], process.settings[0]
+    while True:
+        due = clock.stage_start_time + (clock.median_index + 1) * settings.median_spacing
+        if due > clock.time + duration:
+            return
+        interpolated_point(process, duration, (due - clock.time) / duration, process.scratch[0])
+        observe_sample(process.crossing.medians, process.scratch[0])
+        clock.median_index += 1
+
+
+@inner_kernel
+def start_crossing_times(process: Process) -> None:
+    """Once the medians have settled, centre on them and begin to observe crossings; updates the process."""
+    clock, settings, step = process.clock[0], process.settings[0], process.step
+    if clock.crossing_started == 1 or clock.time < settings.first_change_time:
+        return
+    new_centre, new_scale = process.scratch[0], process.scratch[1]
+    write_medians(process.crossing, new_centre)
+    for k in range(new_scale.shape[0]):
+        new_scale[k] = process.standardization.scale[k]
+    restandardize(process.standardization, new_centre, new_scale, step.position, step.stage_forces[0])
+    start_observing(process.crossing, step.position)
+    clock.crossing_started = 1
+
+
+@inner_kernel
+def crossing_fraction(process: Process, duration: float, fraction: float) -> tuple[int, float]:
+    """The coordinate that crosses its median first in the step, and where, if that is before `fraction`; else -1."""
+    coordinate, earliest = earliest_crossing(process.crossing, process.step, duration)
+    if coordinate >= 0 and earliest < fraction:
+        return coordinate, earliest
+    return -1, fraction
+
+
+@inner_kernel
+def change_scale_at_crossing(process: Process, coordinate: int) -> None:
+    """Take in a crossing that the step has just ended on and apply what follows from it at once (the paper's way)."""
+    clock, settings, tuner = process.clock[0], process.settings[0], process.crossing
+    standardization = process.standardization
+    new_centre, new_scale = process.scratch[0], process.scratch[1]
+    observe_crossing(tuner, coordinate, clock.time, settings.target_crossing_time)
+    any_with_two = False
+    for k in range(new_scale.shape[0]):
+        new_scale[k] = standardization.scale[k]
+        any_with_two = any_with_two or tuner.n_crossings[k] >= 2
+    if not any_with_two:
+        return
+    if tuner.n_crossings[coordinate] >= 2:
+        new_scale[coordinate] = np.exp(tuner.averaging.log_value_average[coordinate])
+    write_medians(tuner, new_centre)
+    restandardize(standardization, new_centre, new_scale, process.step.position, process.step.stage_forces[0])
+
+
+@inner_kernel
+def change_scale_at_event(process: Process) -> None:
+    """Apply the tuner's present proposal; called just before the momentum is refreshed."""
+    clock, settings, step = process.clock[0], process.settings[0], process.step
+    if clock.time < settings.first_change_time:
+        return
+    standardization = process.standardization
+    new_centre, new_scale = process.scratch[0], process.scratch[1]
+    if settings.scale != MCT:
+        if process.previous_moments.weights[0] + process.moments.weights[0] <= 0.0:
+            return
+        propose_from_moments(
+            settings.scale,
+            settings.centred_gradient == 1,
+            process.previous_moments,
+            process.moments,
+            new_centre,
+            new_scale,
+        )
+        clamp_scale(standardization.scale, settings.largest_change, new_scale)
+    elif settings.apply == APPLY_AT_CROSSING or clock.crossing_started == 0:
+        return
+    else:
+        write_medians(process.crossing, new_centre)
+        write_scales(process.crossing, standardization.scale, new_scale)
+    restandardize(standardization, new_centre, new_scale, step.position, step.stage_forces[0])

@@ -1,0 +1,1 @@
+"""Running chains: seeds, stages, threads, progress, interrupts and checkpoints."""

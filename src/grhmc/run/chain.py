@@ -1,0 +1,381 @@
+"""One chain: goes through the stages of its programme in blocks, and can be saved and restored between any two."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grhmc.dynamics.coefficients import TABLEAUS
+from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
+from grhmc.events.rates import ARC_LENGTH_RATE, CONSTANT_RATE
+from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW
+from grhmc.outcomes import Outcome
+from grhmc.process.advance import advance
+from grhmc.process.continuous import place, start_path
+from grhmc.process.state import (
+    APPLY_AT_CROSSING,
+    APPLY_AT_REFRESHMENT,
+    STATISTICS,
+    init_process,
+    init_records,
+)
+from grhmc.run.seeds import generator_to_array, restore_generator
+from grhmc.tuning.event_rate import init_event_rate_tuner
+from grhmc.tuning.moments import begin_window, forget
+from grhmc.tuning.scale_crossing_time import init_crossing_time_tuner
+from grhmc.tuning.scale_from_moments import FIXED, MCT
+from grhmc.tuning.stages import FORGET, Stage
+
+if TYPE_CHECKING:
+    from grhmc.models.log_density import LogDensity
+    from grhmc.settings import RunSettings
+
+HISTORY_ROWS_PER_STAGE = 60
+"""Rows of tuning history each stage of warm-up leaves."""
+
+_INTEGER_STATISTICS = ("n_gradients", "n_steps", "n_rejected", "n_events")
+
+
+@dataclass
+class ChainRecord:
+    """What one chain hands to the results. Arrays have one row per draw, interval or row of history."""
+
+    chain: int
+    draws: np.ndarray
+    statistics: dict[str, np.ndarray]
+    warmup_draws: np.ndarray
+    warmup_statistics: dict[str, np.ndarray]
+    time_average: dict[str, np.ndarray]
+    tuning: dict[str, np.ndarray]
+    warmup_seconds: float
+    sampling_seconds: float
+    outcome: Outcome
+
+
+@dataclass
+class ChainCounts:
+    """Totals of a chain since it began, for progress lines and diagnostics."""
+
+    n_gradients: int
+    n_steps: int
+    n_rejected: int
+    n_refused: int
+    n_events: int
+    n_bounces: int
+    n_floored: int
+    n_diverging: int
+
+
+class Chain:
+    """A chain and its programme.
+
+    Parameters
+    ----------
+    model : LogDensity
+    settings : RunSettings
+    stages : list of Stage
+        Warm-up stages and, last, the one that is sampled.
+    index : int
+        Which chain of the run.
+    rng : Generator
+        Its own, PCG64.
+    start, centre, scale : ndarray, shape (dim,)
+        Starting point, and the standardization to start with, in the units of the parameters.
+    event_rate : float
+        λ to start with.
+    path_functions : tuple (address, user_data, n_functions)
+        Users' functions to average over time.
+    """
+
+    def __init__(
+        self,
+        model: LogDensity,
+        settings: RunSettings,
+        stages: list[Stage],
+        *,
+        index: int,
+        rng: np.random.Generator,
+        start: np.ndarray,
+        centre: np.ndarray,
+        scale: np.ndarray,
+        event_rate: float,
+        path_functions: tuple[int, int, int] = (0, 0, 0),
+    ) -> None:
+        self.model = model
+        self.settings = settings
+        self.stages = stages
+        self.index = index
+        self.stage_index = -1
+        self.outcome = Outcome.RUNNING
+        self.seconds = np.zeros(2)  # of warm-up and of sampling
+        self.sampling_start = np.zeros(2)  # gradients and process time when sampling began
+        self.process = init_process(
+            dim=model.dim,
+            address=model.address,
+            user_data=model.user_data,
+            functions=init_path_functions(*path_functions),
+            tableau=TABLEAUS[settings.integrator.name].to_arrays(),
+            centre=centre,
+            scale=scale,
+            event_rate=event_rate,
+            rng=rng,
+        )
+        n_warmup = sum(stage.n_draws for stage in stages if stage.is_warmup)
+        self.n_warmup_rows = n_warmup if settings.save_warmup else 0
+        n_draws = sum(stage.n_draws for stage in stages if not stage.is_warmup)
+        self.records = init_records(
+            model.dim,
+            self.n_warmup_rows + n_draws,
+            settings.n_intervals,
+            path_functions[2],
+            HISTORY_ROWS_PER_STAGE * sum(stage.is_warmup for stage in stages) + 1,
+        )
+        self._write_fixed_settings()
+        self._start = start
+        self.start_log_density_code = place(self.process, start, 0.1)
+
+    # ------------------------------------------------------------------ advancing
+
+    def advance(self, n_gradients: int) -> Outcome:
+        """Go on for about `n_gradients`; returns `Outcome.RUNNING`, or how the chain ended."""
+        if self.outcome != Outcome.RUNNING:
+            return self.outcome
+        if self.stage_index < 0:
+            self._begin_stage(0)
+        began = time.perf_counter()
+        code = advance(self.process, self.records, n_gradients)
+        self.seconds[int(not self.stage.is_warmup)] += time.perf_counter() - began
+        self.outcome = Outcome(code)
+        if self.outcome == Outcome.STAGE_DONE and self.stage_index + 1 < len(self.stages):
+            self._begin_stage(self.stage_index + 1)
+            self.outcome = Outcome.RUNNING
+        return self.outcome
+
+    @property
+    def stage(self) -> Stage:
+        """The present stage."""
+        return self.stages[max(self.stage_index, 0)]
+
+    @property
+    def draws_done(self) -> int:
+        """Draws of warm-up and sampling made so far."""
+        before = sum(stage.n_draws for stage in self.stages[: max(self.stage_index, 0)])
+        return before + int(self.process.clock.draw_index[0])
+
+    @property
+    def counts(self) -> ChainCounts:
+        """Totals so far."""
+        clock = self.process.clock[0]
+        return ChainCounts(**{item.name: int(clock[item.name]) for item in dataclasses.fields(ChainCounts)})
+
+    def _write_fixed_settings(self) -> None:
+        """Write what no stage changes into the kernel's settings."""
+        integrator, events, kernel = (
+            self.settings.integrator,
+            self.settings.events,
+            self.process.settings,
+        )
+        kernel.tolerance = integrator.effective_tolerance
+        kernel.largest_step = integrator.largest_step
+        kernel.step_floor = integrator.step_floor
+        kernel.divergence_threshold = integrator.divergence_threshold
+        kernel.max_gradients_per_draw = integrator.max_gradients_per_draw
+        is_constant = events.kind == "constant"
+        kernel.rate = CONSTANT_RATE if is_constant else ARC_LENGTH_RATE
+        kernel.law = GAUSSIAN_LAW if is_constant else SPEED_WEIGHTED_LAW
+        kernel.persistence = events.persistence
+
+    def _begin_stage(self, stage_index: int) -> None:
+        """Write a stage's rules into the kernel's settings and start its first path."""
+        self.stage_index = stage_index
+        stage, clock, kernel = self.stage, self.process.clock, self.process.settings
+        self._begin_scale_rule(stage)
+        self._begin_event_rate_rule(stage)
+        spacing = stage.draw_spacing
+        if spacing is None:
+            spacing = stage.u_turns_per_draw * math.exp(self.process.rate_tuner.log_process_time[0])
+        now = clock.time[0]
+        kernel.end_time = now + stage.n_draws * spacing
+        kernel.draw_spacing = spacing
+        kernel.n_draws = stage.n_draws
+        kernel.record = int(not stage.is_warmup or self.n_warmup_rows > 0)
+        kernel.first_row = sum(
+            earlier.n_draws for earlier in self.stages[:stage_index] if not earlier.is_warmup or self.n_warmup_rows > 0
+        )
+        kernel.draws_per_interval = 0 if stage.is_warmup else self.settings.draws_per_interval
+        kernel.history_spacing = stage.n_draws * spacing / HISTORY_ROWS_PER_STAGE if stage.is_warmup else 0.0
+        clock.stage_start_time = now
+        clock.draw_index = 0
+        clock.interval_index = 0
+        clock.median_index = 0
+        self.process.n_crossings[:] = 0
+        reset_integrals(self.process.integrals)
+        if not stage.is_warmup:
+            self.sampling_start[:] = clock.n_gradients[0], now
+        for counter in ("gradients", "steps", "rejected", "events", "diverging"):
+            clock[f"drawn_{counter}"] = clock[f"n_{counter}"]
+        start_path(self.process)
+
+    def _begin_scale_rule(self, stage: Stage) -> None:
+        rule, kernel, process = stage.scale, self.process.settings, self.process
+        kernel.scale = rule.tuner
+        kernel.centred_gradient = int(rule.centred_gradient)
+        kernel.first_change_time = process.clock.time[0] + rule.first_change
+        kernel.largest_change = rule.largest_change
+        kernel.apply = APPLY_AT_CROSSING if rule.apply_at_crossing else APPLY_AT_REFRESHMENT
+        kernel.target_crossing_time = rule.target_crossing_time
+        kernel.median_spacing = rule.median_spacing
+        process.clock.crossing_started = 0
+        if rule.tuner == MCT:
+            self._renew_crossing_time_tuner(stage)
+        elif rule.tuner != FIXED:
+            if rule.window == FORGET:
+                forget(process.moments)
+                forget(process.previous_moments)
+            else:
+                begin_window(process.previous_moments, process.moments)
+
+    def _renew_crossing_time_tuner(self, stage: Stage) -> None:
+        scale = self.process.standardization.scale
+        self.process.crossing = init_crossing_time_tuner(
+            scale, gamma=stage.scale.gamma, anchor=stage.scale.anchor_factor * np.log(scale)
+        )
+
+    def _begin_event_rate_rule(self, stage: Stage) -> None:
+        rule, kernel, process = stage.event_rate, self.process.settings, self.process
+        kernel.tune_event_rate = int(rule.tune)
+        kernel.rate_smoothing = rule.smoothing
+        kernel.rate_prior_count = rule.prior_count
+        kernel.u_turn_factor = rule.u_turn_factor
+        kernel.u_turn_search_time = rule.search_time
+        if rule.start is not None:
+            process.clock.event_rate = rule.start
+            if rule.tune:
+                process.rate_tuner = init_event_rate_tuner(rule.start)
+        if rule.tune:
+            process.rate_tuner.n_observed[:] = 0
+
+    # ------------------------------------------------------------------ results
+
+    def record(self) -> ChainRecord:
+        """Everything recorded so far; draws and statistics are views of the chain's own arrays."""
+        sampling = not self.stage.is_warmup
+        n_draws = int(self.process.clock.draw_index[0]) if sampling else 0
+        n_warmup = 0
+        if self.n_warmup_rows:
+            n_warmup = self.n_warmup_rows if sampling else min(self.draws_done, self.n_warmup_rows)
+        first = self.n_warmup_rows
+        n_intervals = int(self.process.clock.interval_index[0]) if sampling else 0
+        records = self.records
+        return ChainRecord(
+            chain=self.index,
+            draws=records.draws[first : first + n_draws],
+            statistics=_named_statistics(records.statistics[first : first + n_draws]),
+            warmup_draws=records.draws[:n_warmup],
+            warmup_statistics=_named_statistics(records.statistics[:n_warmup]),
+            time_average={
+                "position": records.interval_position[:n_intervals],
+                "position_squared": records.interval_squared[:n_intervals],
+                "functions": records.interval_functions[:n_intervals],
+                "duration": records.interval_duration[:n_intervals],
+            },
+            tuning=self._tuning_record(),
+            warmup_seconds=float(self.seconds[0]),
+            sampling_seconds=float(self.seconds[1]),
+            outcome=self.outcome,
+        )
+
+    def _tuning_record(self) -> dict[str, np.ndarray]:
+        clock, records, tuner = self.process.clock[0], self.records, self.process.rate_tuner
+        sampling = not self.stage.is_warmup
+        n_rows = int(clock.history_index)
+        elapsed = clock.time - (self.sampling_start[1] if sampling else clock.stage_start_time)
+        n_crossings = np.maximum(self.process.n_crossings, 1)
+        return {
+            "scale": self.process.standardization.scale.copy(),
+            "centre": self.process.standardization.centre.copy(),
+            "event_rate": np.array(clock.event_rate),
+            "time_to_u_turn": np.exp(tuner.log_process_time[0]),
+            "n_gradients": np.array(self.sampling_start[0] if sampling else clock.n_gradients, np.int64),
+            "n_event_rate_gradients": np.array(tuner.n_gradients[0]),
+            "crossing_time": elapsed / n_crossings,
+            "n_bounces": np.array(clock.n_bounces),
+            "n_refused": np.array(clock.n_refused),
+            "n_floored": np.array(clock.n_floored),
+            "history_time": records.history_time[:n_rows],
+            "history_scale": records.history_scale[:n_rows],
+            "history_centre": records.history_centre[:n_rows],
+            "history_event_rate": records.history_event_rate[:n_rows],
+            "history_n_gradients": records.history_gradients[:n_rows],
+        }
+
+    # ------------------------------------------------------------------ saving and restoring
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The chain's whole state and records as plain arrays, by name."""
+        arrays = {f"process.{name}": array.copy() for name, array in _walk(self.process)}
+        arrays |= {f"records.{name}": array.copy() for name, array in _walk(self.records)}
+        arrays["rng"] = generator_to_array(self.process.rng)
+        arrays["stage_index"] = np.array(self.stage_index)
+        arrays["outcome"] = np.array(int(self.outcome))
+        arrays["seconds"] = self.seconds.copy()
+        arrays["sampling_start"] = self.sampling_start.copy()
+        return arrays
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Put a chain made with the same model, settings and stages into a state saved by `to_arrays`.
+
+        Raises
+        ------
+        ValueError
+            If an array is missing or has another shape: the state belongs to another run.
+        """
+        self.stage_index = int(arrays["stage_index"])
+        if self.stage_index >= 0 and self.stage.scale.tuner == MCT:
+            self._renew_crossing_time_tuner(self.stage)
+        own = [(f"process.{name}", array) for name, array in _walk(self.process)]
+        own += [(f"records.{name}", array) for name, array in _walk(self.records)]
+        for name, array in own:
+            saved = arrays.get(name)
+            if saved is None or saved.shape != array.shape:
+                shape = "nothing" if saved is None else f"shape {saved.shape}"
+                raise ValueError(
+                    f"the saved state belongs to another run: {name} should have shape {array.shape}, found {shape}"
+                )
+            array[...] = saved
+        restore_generator(self.process.rng, arrays["rng"])
+        self.outcome = Outcome(int(arrays["outcome"]))
+        self.seconds[:] = arrays["seconds"]
+        self.sampling_start[:] = arrays["sampling_start"]
+
+
+def _named_statistics(rows: np.ndarray) -> dict[str, np.ndarray]:
+    named = {}
+    for column, name in enumerate(STATISTICS):
+        values = rows[:, column]
+        if name in _INTEGER_STATISTICS:
+            values = values.astype(np.int64)
+        elif name == "diverging":
+            values = values != 0.0
+        named[name] = values
+    return named
+
+
+def _walk(part: Any, prefix: str = "") -> list[tuple[str, np.ndarray]]:
+    """All arrays within a process or its records, with the path to each."""
+    if dataclasses.is_dataclass(part):
+        items = [(item.name, getattr(part, item.name)) for item in dataclasses.fields(part)]
+    else:
+        items = list(part._asdict().items())
+    found = []
+    for name, value in items:
+        if isinstance(value, np.ndarray):
+            found.append((prefix + name, value))
+        elif isinstance(value, tuple) or dataclasses.is_dataclass(value):
+            found += _walk(value, f"{prefix}{name}.")
+    return found

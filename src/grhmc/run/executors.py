@@ -1,0 +1,83 @@
+"""Running several chains at once: threads that advance chains in blocks, and stop cleanly on Ctrl-C or an error."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+from grhmc.outcomes import Outcome
+from grhmc.run.chain import Chain
+
+BLOCK_SECONDS = 0.08
+"""Aimed length of a block: short enough for a prompt Ctrl-C, long enough to cost nothing."""
+
+_FIRST_BLOCK_GRADIENTS = 200
+_POLL_SECONDS = 0.1
+
+Report = Callable[[], None]
+
+
+def run_chains(
+    chains: Sequence[Chain],
+    n_threads: int,
+    report: Report,
+    block_gradients: int | None = None,
+) -> bool:
+    """Advance every chain to the end of its programme.
+
+    Parameters
+    ----------
+    chains : sequence of Chain
+    n_threads : int
+    report : callable
+        Called from the calling thread about ten times a second.
+    block_gradients : int, optional
+        Fixed size of a block; by default it follows the clock. Draws do not depend on it.
+
+    Returns
+    -------
+    bool
+        False if the user interrupted; the chains keep what they have drawn.
+
+    Raises
+    ------
+    BaseException
+        What the first failing chain's code raised; the other chains are stopped at their next block edge.
+    """
+    stop = threading.Event()
+    pool = ThreadPoolExecutor(max_workers=n_threads, thread_name_prefix="grhmc")
+    try:
+        pending: set[Future[None]] = {pool.submit(_run_chain, chain, stop, block_gradients) for chain in chains}
+        try:
+            while pending:
+                done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                report()
+        except KeyboardInterrupt:
+            return False
+        return True
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+        for chain in chains:
+            if chain.outcome == Outcome.RUNNING and stop.is_set():
+                chain.outcome = Outcome.INTERRUPTED
+
+
+def _run_chain(chain: Chain, stop: threading.Event, block_gradients: int | None) -> None:
+    """Advance one chain, block by block, until it ends or is told to stop."""
+    n_gradients = block_gradients or _FIRST_BLOCK_GRADIENTS
+    while not stop.is_set():
+        began = time.perf_counter()
+        outcome = chain.advance(n_gradients)
+        if outcome != Outcome.RUNNING:
+            if outcome == Outcome.DENSITY_RAISED:
+                stop.set()
+            return
+        if block_gradients is None:
+            elapsed = max(time.perf_counter() - began, 1e-6)
+            growth = min(max(BLOCK_SECONDS / elapsed, 0.25), 4.0)
+            n_gradients = max(10, int(n_gradients * growth))

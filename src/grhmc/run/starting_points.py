@@ -1,0 +1,115 @@
+"""Where chains start: the user's point, the model's own, or uniform(-2, 2) until the density is finite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grhmc.density_pointer import EXCEPTION
+from grhmc.outcomes import InitializationError
+from grhmc.settings import as_vector
+
+if TYPE_CHECKING:
+    from grhmc.models.log_density import LogDensity
+
+MAX_TRIES = 100
+_HALF_WIDTH = 2.0
+
+
+def parse_init(init: Any, model: LogDensity, chains: int) -> list[np.ndarray | None]:
+    """A starting point per chain from a user's argument.
+
+    Parameters
+    ----------
+    init : None, array of shape (dim,) or (chains, dim), or mapping
+        A mapping gives every variable's value by name, for models whose variables are their coordinates.
+    """
+    if init is None:
+        return [None] * chains
+    if isinstance(init, Mapping):
+        return [_flatten(init, model)] * chains
+    array = np.asarray(init, dtype=object if isinstance(init, str) else None)
+    if array.ndim == 2:
+        if len(array) != chains:
+            raise ValueError(
+                f"init has {len(array)} rows for {chains} chains; give shape ({model.dim},) for one common start "
+                f"or ({chains}, {model.dim}) for one per chain"
+            )
+        return [as_vector(f"init[{chain}]", row, model.dim) for chain, row in enumerate(array)]
+    return [as_vector("init", init, model.dim)] * chains
+
+
+def _flatten(init: Mapping[str, Any], model: LogDensity) -> np.ndarray:
+    expected = [variable.name for variable in model.variables]
+    if set(init) != set(expected):
+        raise ValueError(
+            f"init names {sorted(map(str, init))}, but the model's variables are {expected}; give all of them"
+        )
+    if sum(variable.size for variable in model.variables) != model.dim:
+        raise ValueError(
+            "init by name works for models whose variables are their coordinates; give an array of "
+            f"{model.dim} unconstrained values instead"
+        )
+    parts = []
+    for variable in model.variables:
+        value = np.asarray(init[variable.name], dtype=np.float64)
+        if value.shape != tuple(variable.shape):
+            raise ValueError(f"init[{variable.name!r}] must have shape {tuple(variable.shape)}, got {value.shape}")
+        parts.append(value.ravel())
+    return as_vector("init", np.concatenate(parts), model.dim)
+
+
+def find_start(model: LogDensity, rng: np.random.Generator, init: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """A point where log density and gradient are finite, and the gradient there.
+
+    Raises
+    ------
+    InitializationError
+        If the user's point is not finite, or none of `MAX_TRIES` random ones is.
+    Exception
+        Whatever the density raised.
+    """
+    if init is not None:
+        gradient, problem = _try_point(model, init)
+        if gradient is None:
+            raise InitializationError(
+                f"at init, {problem}. Give a point inside the model's support. {_describe(model, init)}"
+            )
+        return init.copy(), gradient
+    point, problem = np.zeros(model.dim), ""
+    for _ in range(MAX_TRIES):
+        own = model.initial_point(rng)
+        point = rng.uniform(-_HALF_WIDTH, _HALF_WIDTH, model.dim) if own is None else own
+        gradient, problem = _try_point(model, point)
+        if gradient is not None:
+            return point, gradient
+    raise InitializationError(
+        f"none of {MAX_TRIES} random starting points has a finite log density and gradient: at the last one, "
+        f"{problem}. Give a point inside the model's support as init. {_describe(model, point)}"
+    )
+
+
+def _try_point(model: LogDensity, point: np.ndarray) -> tuple[np.ndarray | None, str]:
+    """The gradient at a point, or what is wrong there in words."""
+    log_density, gradient, code = model.evaluate(point)
+    if code == EXCEPTION:
+        error = model.take_exception()
+        raise (error if error is not None else RuntimeError("the log density failed without an exception"))
+    if not np.isfinite(log_density):
+        return None, f"the log density is {log_density}"
+    bad = np.flatnonzero(~np.isfinite(gradient))
+    if len(bad):
+        names = ", ".join(model.coordinate_names[j] for j in bad[:5])
+        return None, f"the gradient is not finite in {names}" + (", ..." if len(bad) > 5 else "")
+    if code != 0:
+        return None, f"the log density reports code {code}"
+    return gradient, ""
+
+
+def _describe(model: LogDensity, point: np.ndarray) -> str:
+    shown = ", ".join(
+        f"{name} = {value:.4g}" for name, value in list(zip(model.coordinate_names, point, strict=True))[:8]
+    )
+    return f"The point: {shown}" + (", ..." if model.dim > 8 else "")

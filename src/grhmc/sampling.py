@@ -1,0 +1,392 @@
+"""sample() and tune(): validate, tune, draw, and give the results back."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+
+from grhmc._version import __version__
+from grhmc.models.log_density import LogDensity
+from grhmc.outcomes import Outcome, SamplingError, explain
+from grhmc.results.datatree import build_datatree
+from grhmc.run.chain import Chain
+from grhmc.run.executors import run_chains
+from grhmc.run.progress import ChainSnapshot, progress_view
+from grhmc.run.seeds import chain_generators
+from grhmc.run.starting_points import find_start, parse_init
+from grhmc.settings import EventSettings, IntegratorSettings, RunSettings, ScaleSettings
+from grhmc.tuning.stages import (
+    INITIAL_EVENT_RATE,
+    SCALE_TUNERS,
+    Stage,
+    practical_stages,
+    sampling_stage,
+)
+
+if TYPE_CHECKING:
+    import xarray
+
+    from grhmc.models.path_functions import PathFunctionSet
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning found, to look at or to hand to another sampler.
+
+    Attributes
+    ----------
+    scale, centre : ndarray, shape (dim,)
+        Geometric and arithmetic means over chains, in the units of the unconstrained parameters. The mass matrix that
+        corresponds to `scale` is diag(scale**-2); other samplers call scale**2 the (inverse mass or metric) variances.
+    event_rate, time_to_u_turn : float
+        Geometric means over chains; per process time, and in process time.
+    n_gradients : int
+        Gradients spent by all chains together.
+    names : tuple of str
+        Of the unconstrained coordinates.
+    scale_per_chain, centre_per_chain : ndarray, shape (chains, dim)
+    event_rate_per_chain : ndarray, shape (chains,)
+    """
+
+    scale: np.ndarray
+    centre: np.ndarray
+    event_rate: float
+    time_to_u_turn: float
+    n_gradients: int
+    names: tuple[str, ...]
+    scale_per_chain: np.ndarray
+    centre_per_chain: np.ndarray
+    event_rate_per_chain: np.ndarray
+
+
+def sample(
+    model: LogDensity,
+    *,
+    scale: str | Sequence[float] | np.ndarray = "isg",
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 4,
+    cores: int | None = None,
+    seed: int | None = None,
+    init: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
+    integrator: str = "splitting",
+    tolerance: float | None = None,
+    event_rate: str | float = "tuned",
+    event_rate_kind: str = "constant",
+    refreshment: str | float = "full",
+    sample_interval: float | None = None,
+    path_functions: PathFunctionSet | None = None,
+    save_warmup: bool = False,
+    progress_bar: bool = True,
+    check_gradient: bool = True,
+    random_seed: int | None = None,
+) -> xarray.DataTree:
+    """Draw from a posterior by continuous-time randomized Hamiltonian Monte Carlo.
+
+    Parameters
+    ----------
+    model : LogDensity
+        From `from_numba`, `from_python`, `from_pointer`, ...
+    scale : {"isg", "vari", "geo", "mct", "identity"} or array of shape (dim,)
+        How the diagonal scale is tuned: by integrated squared gradients, by marginal variances, by the geometric mean
+        of these two, by median crossing times, or not at all; numbers fix it.
+    draws, tune : int
+        Draws kept, and draws of warm-up, per chain. With ``tune=0`` the scale is what the gradient at the start
+        suggests (or the one given) and the event rate 1/π (or the one given).
+    chains, cores : int
+        Chains, and threads to run them on (default: as many as there are cores, at most one per chain).
+    seed : int
+        The same seed gives the same draws, whatever `cores`.
+    init : array of shape (dim,) or (chains, dim), or mapping of variable names to values
+        Where chains start, unconstrained; default: the model's own starting point, or uniform(-2, 2).
+    integrator : {"splitting", "rkn43", "rkn64"}
+        Two-stage minimal-norm splitting, or Runge-Kutta-Nyström pairs of order 4(3) and 6(4).
+    tolerance : float
+        Largest local error per step in any standardized coordinate (default: by integrator, `DEFAULT_TOLERANCES`).
+        There is no Metropolis test: this controls the bias.
+    event_rate : "tuned" or float
+        Momentum refreshments per process time; tuned: one per typical time to a U-turn.
+    event_rate_kind : {"constant", "arc_length"}
+        Arc length: `event_rate` is per arc length of the path.
+    refreshment : "full" or float
+        A number φ in [0, 1) keeps that share of the old momentum (Horowitz).
+    sample_interval : float
+        Process time between draws (default: the tuned time to a U-turn).
+    path_functions : PathFunctionSet
+        From `path_functions_from_numba`: functions of the parameters to average over the whole path.
+    save_warmup : bool
+        Keep the draws of the warm-up.
+    progress_bar : bool
+    check_gradient : bool
+        Compare the gradient with finite differences at every chain's start. The sampler follows gradients only, so a
+        wrong one would bias it without a sign.
+    random_seed : int
+        The same as `seed`.
+
+    Returns
+    -------
+    xarray.DataTree
+        In ArviZ's schema: groups ``posterior``, ``sample_stats``, ``unconstrained_posterior``, ``time_average``,
+        ``tuning`` and, with `save_warmup`, ``warmup_posterior`` and ``warmup_sample_stats``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above; GradientError if the gradient is wrong; InitializationError if no finite
+        starting point is found.
+    SamplingError
+        If a chain cannot go on; its `partial` holds the draws made until then.
+    Exception
+        Whatever the log density raised, with its traceback; its `partial_result` holds the draws made until then.
+    """
+    settings = RunSettings(
+        draws=draws,
+        tune=tune,
+        chains=chains,
+        cores=cores,
+        seed=_one_seed(seed, random_seed),
+        sample_interval=sample_interval,
+        save_warmup=save_warmup,
+        progress_bar=progress_bar,
+        check_gradient=check_gradient,
+        integrator=IntegratorSettings(integrator, tolerance),
+        events=EventSettings(event_rate, event_rate_kind, refreshment),
+        scale=ScaleSettings.parse(scale, check_model(model).dim),
+    )
+    stages = [*warmup_stages(settings), final_stage(settings)]
+    run = prepare(model, settings, stages, init, path_functions)
+    return run_to_end(model, settings, run, path_functions)
+
+
+def tune(
+    model: LogDensity,
+    *,
+    scale: str = "isg",
+    tune: int = 1000,
+    chains: int = 4,
+    cores: int | None = None,
+    seed: int | None = None,
+    init: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
+    integrator: str = "splitting",
+    tolerance: float | None = None,
+    event_rate: str | float = "tuned",
+    event_rate_kind: str = "constant",
+    progress_bar: bool = True,
+    check_gradient: bool = True,
+) -> Tuned:
+    """Find the diagonal scale, centre and event rate of a posterior, without drawing from it afterwards.
+
+    Parameters are those of `sample`; `tune` must be at least 20.
+
+    Returns
+    -------
+    Tuned
+    """
+    if isinstance(tune, int) and not isinstance(tune, bool) and tune < _MIN_TUNE:
+        raise ValueError(f"tune must be {_MIN_TUNE} or more for a tuned scale, got {tune}")
+    settings = RunSettings(
+        draws=1,
+        tune=tune,
+        chains=chains,
+        cores=cores,
+        seed=seed,
+        progress_bar=progress_bar,
+        check_gradient=check_gradient,
+        integrator=IntegratorSettings(integrator, tolerance),
+        events=EventSettings(event_rate, event_rate_kind),
+        scale=ScaleSettings.parse(scale, check_model(model).dim),
+    )
+    run = prepare(model, settings, warmup_stages(settings), init, None)
+    result = run_to_end(model, settings, run, None)
+    tuning = result["tuning"]
+    scales = np.asarray(tuning["scale"])
+    return Tuned(
+        scale=np.exp(np.log(scales).mean(axis=0)),
+        centre=np.asarray(tuning["centre"]).mean(axis=0),
+        event_rate=float(np.exp(np.log(tuning["event_rate"]).mean())),
+        time_to_u_turn=float(np.exp(np.log(tuning["time_to_u_turn"]).mean())),
+        n_gradients=int(np.asarray(tuning["n_gradients"]).sum()),
+        names=model.coordinate_names,
+        scale_per_chain=scales,
+        centre_per_chain=np.asarray(tuning["centre"]),
+        event_rate_per_chain=np.asarray(tuning["event_rate"]),
+    )
+
+
+_MIN_TUNE = 20
+
+
+def check_model(model: Any) -> LogDensity:
+    """Raise unless `model` is something the sampler can use."""
+    if not isinstance(model, LogDensity):
+        raise TypeError(
+            f"model must be a log density made by grhmc.from_numba, from_python or another front-end, got "
+            f"{type(model).__name__}: {model!r}"
+        )
+    return model
+
+
+def warmup_stages(settings: RunSettings) -> list[Stage]:
+    """The practical warm-up for these settings."""
+    return practical_stages(
+        settings.tune,
+        SCALE_TUNERS.get(settings.scale.tuner, 0),
+        tune_event_rate=settings.events.is_tuned,
+        u_turn_factor=settings.events.u_turn_factor,
+        draw_spacing=settings.sample_interval,
+        u_turns_per_draw=settings.u_turns_per_draw,
+    )
+
+
+def final_stage(settings: RunSettings) -> Stage:
+    """The stage whose draws are kept."""
+    return sampling_stage(settings.draws, settings.sample_interval, settings.u_turns_per_draw)
+
+
+def prepare(
+    model: LogDensity,
+    settings: RunSettings,
+    stages: list[Stage],
+    init: Any,
+    path_functions: PathFunctionSet | None,
+) -> list[Chain]:
+    """Find starting points, check the gradient there, and make the chains."""
+    starts = parse_init(init, model, settings.chains)
+    _, generators = chain_generators(settings.seed, settings.chains)
+    functions = (0, 0, 0)
+    if path_functions is not None:
+        path_functions.check(model.dim)
+        functions = (path_functions.address, path_functions.user_data, len(path_functions.names))
+    chains = []
+    for index, (rng, given) in enumerate(zip(generators, starts, strict=True)):
+        start, gradient = find_start(model, rng, given)
+        if settings.check_gradient:
+            model.check_gradient(start)
+        chains.append(
+            Chain(
+                model.for_thread(),
+                settings,
+                stages,
+                index=index,
+                rng=rng,
+                start=start,
+                centre=start,
+                scale=_initial_scale(settings, gradient),
+                event_rate=_initial_event_rate(settings, model.dim),
+                path_functions=functions,
+            )
+        )
+    return chains
+
+
+_SMALLEST_INITIAL_SCALE, _LARGEST_INITIAL_SCALE = 1e-10, 1e10
+
+
+def _initial_scale(settings: RunSettings, gradient: np.ndarray) -> np.ndarray:
+    """|g|^(-1/2) at the start: right to within a factor for a normal whose centre is about one unit away."""
+    if settings.scale.fixed is not None:
+        return settings.scale.fixed.copy()
+    if settings.scale.tuner == "identity":
+        return np.ones_like(gradient)
+    with np.errstate(divide="ignore"):
+        scale = 1.0 / np.sqrt(np.abs(gradient))
+    scale[gradient == 0.0] = 1.0
+    return np.clip(scale, _SMALLEST_INITIAL_SCALE, _LARGEST_INITIAL_SCALE)
+
+
+def _initial_event_rate(settings: RunSettings, dim: int) -> float:
+    if not isinstance(settings.events.rate, str):
+        return float(settings.events.rate)
+    rate = INITIAL_EVENT_RATE / settings.events.u_turn_factor
+    return rate if settings.events.kind == "constant" else rate / np.sqrt(dim)
+
+
+def run_to_end(
+    model: LogDensity,
+    settings: RunSettings,
+    chains: list[Chain],
+    path_functions: PathFunctionSet | None,
+) -> xarray.DataTree:
+    """Advance the chains to their end, show progress, and build the result; what was drawn survives any error."""
+    names = () if path_functions is None else path_functions.names
+
+    def build() -> xarray.DataTree:
+        return build_datatree([chain.record() for chain in chains], model, result_attributes(settings, chains), names)
+
+    with progress_view(len(chains), settings.progress_bar) as view:
+        finished = run_chains(chains, settings.n_threads, lambda: view.update([snapshot(chain) for chain in chains]))
+    for chain in chains:
+        if chain.outcome == Outcome.DENSITY_RAISED:
+            error = chain.model.take_exception()
+            if error is None:
+                error = SamplingError(explain(chain.outcome), chain.outcome)
+            error.partial_result = build()  # pyright: ignore[reportAttributeAccessIssue]
+            raise error
+    for chain in chains:
+        if chain.outcome in (Outcome.STEP_BUDGET_USED, Outcome.STUCK):
+            words = explain(chain.outcome, max_gradients=settings.integrator.max_gradients_per_draw)
+            where = chain.process.clock[0].time
+            raise SamplingError(
+                f"chain {chain.index}, {chain.stage.name}, process time {where:.4g}: {words}",
+                chain.outcome,
+                build(),
+            )
+    if not finished and all(chain.draws_done == 0 for chain in chains):
+        raise KeyboardInterrupt
+    return build()
+
+
+def snapshot(chain: Chain) -> ChainSnapshot:
+    """What the progress display shows of a chain."""
+    clock = chain.process.clock[0]
+    n_tried = clock.n_steps + clock.n_rejected + clock.n_refused
+    return ChainSnapshot(
+        chain=chain.index,
+        stage=chain.stage.name,
+        draws_done=chain.draws_done,
+        draws_total=sum(stage.n_draws for stage in chain.stages),
+        n_gradients=int(clock.n_gradients),
+        seconds=float(chain.seconds.sum()),
+        event_rate=float(clock.event_rate),
+        step_size=float(clock.step_size),
+        rejected_fraction=float(clock.n_rejected) / max(int(n_tried), 1),
+        n_diverging=int(clock.n_diverging),
+        finished=chain.outcome != Outcome.RUNNING,
+    )
+
+
+def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[str, Any]:
+    """Settings, versions and totals, for the attributes of the result."""
+    return {
+        "inference_library": "grhmc",
+        "inference_library_version": __version__,
+        "numpy_version": np.__version__,
+        "numba_version": numba.__version__,
+        "python_version": platform.python_version(),
+        "draws": settings.draws,
+        "tune": settings.tune,
+        "chains": settings.chains,
+        "seed": settings.seed if settings.seed is not None else -1,
+        "scale": settings.scale.tuner,
+        "integrator": settings.integrator.name,
+        "tolerance": settings.integrator.effective_tolerance,
+        "event_rate": settings.events.rate,
+        "event_rate_kind": settings.events.kind,
+        "persistence": settings.events.persistence,
+        "outcomes": ", ".join(chain.outcome.name for chain in chains),
+        "warmup_seconds": float(sum(chain.seconds[0] for chain in chains)),
+        "sampling_seconds": float(sum(chain.seconds[1] for chain in chains)),
+    }
+
+
+def _one_seed(seed: int | None, random_seed: int | None) -> int:
+    """The seed by either of its names, or a new one."""
+    if seed is not None and random_seed is not None and seed != random_seed:
+        raise ValueError(f"seed and random_seed are the same setting; got {seed} and {random_seed}")
+    chosen = seed if seed is not None else random_seed
+    return chain_generators(None, 1)[0] % 2**32 if chosen is None else chosen

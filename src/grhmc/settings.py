@@ -1,0 +1,260 @@
+"""Every setting of a run, validated on construction. Frozen: what a chain was started with cannot change under it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+INTEGRATORS = ("splitting", "rkn43", "rkn64")
+DEFAULT_TOLERANCES = {"splitting": 0.05, "rkn43": 0.015, "rkn64": 0.001}
+"""Largest local error per step, in standardized units, by integrator."""
+
+SCALES = ("isg", "vari", "geo", "mct", "identity")
+EVENT_RATE_KINDS = ("constant", "arc_length")
+
+
+@dataclass(frozen=True)
+class IntegratorSettings:
+    """How the dynamics are integrated.
+
+    Attributes
+    ----------
+    name : str
+        One of ``"splitting"``, ``"rkn43"``, ``"rkn64"``.
+    tolerance : float or None
+        Largest local error per step in any coordinate, of position and momentum, in standardized units (posterior
+        standard deviations, roughly). None: the integrator's default.
+    largest_step : float
+        Process time.
+    step_floor : float
+        Process time under which a step is not cut further.
+    max_gradients_per_draw : int
+        Gradients after which a chain gives up on reaching its next draw.
+    divergence_threshold : float
+        Energy error along a path above which it counts as diverging.
+    """
+
+    name: str = "splitting"
+    tolerance: float | None = None
+    largest_step: float = 3.0
+    step_floor: float = 1e-6
+    max_gradients_per_draw: int = 200_000
+    divergence_threshold: float = 10.0
+
+    def __post_init__(self) -> None:
+        check_choice("integrator", self.name, INTEGRATORS)
+        if self.tolerance is not None:
+            check_number("tolerance", self.tolerance, above=0.0)
+        check_number("largest_step", self.largest_step, above=0.0)
+        check_number("step_floor", self.step_floor, above=0.0)
+        check_count("max_gradients_per_draw", self.max_gradients_per_draw, at_least=1)
+        check_number("divergence_threshold", self.divergence_threshold, above=0.0)
+
+    @property
+    def effective_tolerance(self) -> float:
+        """The tolerance, or the integrator's default."""
+        return DEFAULT_TOLERANCES[self.name] if self.tolerance is None else float(self.tolerance)
+
+
+@dataclass(frozen=True)
+class EventSettings:
+    """When the momentum is refreshed and how.
+
+    Attributes
+    ----------
+    rate : "tuned" or float
+        Events per process time (constant rate) or per arc length (arc-length rate), or tuned to U-turns.
+    kind : str
+        ``"constant"`` or ``"arc_length"``.
+    refreshment : "full" or float
+        A number φ in [0, 1) is Horowitz's partial refreshment with persistence φ.
+    u_turn_factor : float
+        c in λ = 1/(c τ).
+    """
+
+    rate: str | float = "tuned"
+    kind: str = "constant"
+    refreshment: str | float = "full"
+    u_turn_factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.rate, str):
+            check_choice("event_rate", self.rate, ("tuned",), " or a positive number")
+        else:
+            check_number("event_rate", self.rate, above=0.0)
+        check_choice("event_rate_kind", self.kind, EVENT_RATE_KINDS)
+        if isinstance(self.refreshment, str):
+            check_choice("refreshment", self.refreshment, ("full",), " or a number in [0, 1)")
+        else:
+            check_number("refreshment", self.refreshment, at_least=0.0, below=1.0)
+        check_number("u_turn_factor", self.u_turn_factor, above=0.0)
+
+    @property
+    def persistence(self) -> float:
+        """φ; 0 for a full refreshment."""
+        return 0.0 if isinstance(self.refreshment, str) else float(self.refreshment)
+
+    @property
+    def is_tuned(self) -> bool:
+        """True if λ is tuned."""
+        return isinstance(self.rate, str)
+
+
+@dataclass(frozen=True)
+class ScaleSettings:
+    """How the diagonal scale is found.
+
+    Attributes
+    ----------
+    tuner : str
+        One of ``"geo"``, ``"isg"``, ``"vari"``, ``"mct"``, ``"identity"``, ``"fixed"``.
+    fixed : ndarray, shape (dim,), or None
+        The user's scale, in the units of the parameters, for ``"fixed"``.
+    """
+
+    tuner: str = "isg"
+    fixed: np.ndarray | None = None
+
+    @classmethod
+    def parse(cls, scale: str | Sequence[float] | np.ndarray, dim: int) -> ScaleSettings:
+        """From a user's argument: a name, or positive numbers, one per coordinate."""
+        if isinstance(scale, str):
+            check_choice("scale", scale, SCALES, f", or an array of {dim} positive numbers")
+            return cls(scale)
+        array = as_vector("scale", scale, dim)
+        if not np.all(array > 0.0):
+            raise ValueError(f"scale must be positive in every coordinate; its smallest entry is {array.min()}")
+        return cls("fixed", array)
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """A whole run.
+
+    Attributes
+    ----------
+    draws, tune : int
+        Draws kept and draws of warm-up, per chain.
+    chains, cores : int
+    seed : int or None
+    sample_interval : float or None
+        Process time between draws; None: `u_turns_per_draw` times the tuned U-turn time.
+    u_turns_per_draw : float
+    save_warmup, progress_bar, check_gradient : bool
+    n_time_averages : int
+        At most so many intervals of time averages are kept per chain.
+    """
+
+    draws: int = 1000
+    tune: int = 1000
+    chains: int = 4
+    cores: int | None = None
+    seed: int | None = None
+    sample_interval: float | None = None
+    u_turns_per_draw: float = 1.0
+    save_warmup: bool = False
+    progress_bar: bool = True
+    check_gradient: bool = True
+    n_time_averages: int = 50
+    integrator: IntegratorSettings = field(default_factory=IntegratorSettings)
+    events: EventSettings = field(default_factory=EventSettings)
+    scale: ScaleSettings = field(default_factory=ScaleSettings)
+
+    def __post_init__(self) -> None:
+        check_count("draws", self.draws, at_least=1)
+        check_count("tune", self.tune, at_least=0)
+        check_count("chains", self.chains, at_least=1)
+        if self.cores is not None:
+            check_count("cores", self.cores, at_least=1)
+        if self.seed is not None:
+            check_count("seed", self.seed, at_least=0)
+        if self.sample_interval is not None:
+            check_number("sample_interval", self.sample_interval, above=0.0)
+        check_number("u_turns_per_draw", self.u_turns_per_draw, above=0.0)
+        check_count("n_time_averages", self.n_time_averages, at_least=1)
+        for name in ("save_warmup", "progress_bar", "check_gradient"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
+
+    @property
+    def n_threads(self) -> int:
+        """Threads to use: as asked, at most one per chain."""
+        available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        return min(self.chains, self.cores or available or 1)
+
+    @property
+    def draws_per_interval(self) -> int:
+        """Draws that one interval of time averages spans."""
+        return math.ceil(self.draws / self.n_time_averages)
+
+    @property
+    def n_intervals(self) -> int:
+        """Complete intervals of time averages."""
+        return self.draws // self.draws_per_interval
+
+
+def check_choice(name: str, value: Any, accepted: Sequence[str], otherwise: str = "") -> None:
+    """Raise unless `value` is one of the accepted strings."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be one of {_quoted(accepted)}{otherwise}, got {value!r}")
+    if value not in accepted:
+        raise ValueError(f"{name} must be one of {_quoted(accepted)}{otherwise}, got {value!r}")
+
+
+def check_count(name: str, value: Any, *, at_least: int) -> None:
+    """Raise unless `value` is an integer that is large enough."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an integer of {at_least} or more, got {value!r}")
+    if value < at_least:
+        raise ValueError(f"{name} must be {at_least} or more, got {value}")
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+) -> None:
+    """Raise unless `value` is a finite real number within bounds."""
+    bounds = [
+        f"{words} {bound:g}"
+        for words, bound in (("greater than", above), ("at least", at_least), ("less than", below))
+        if bound is not None
+    ]
+    wanted = f"{name} must be a finite number" + (f", {' and '.join(bounds)}" if bounds else "")
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{wanted}; got {value!r}")
+    number = float(value)
+    outside = (
+        (above is not None and not number > above)
+        or (at_least is not None and not number >= at_least)
+        or (below is not None and not number < below)
+    )
+    if outside or not math.isfinite(number):
+        raise ValueError(f"{wanted}; got {value!r}")
+
+
+def as_vector(name: str, value: Any, dim: int) -> np.ndarray:
+    """A fresh float64 array of shape (dim,) with finite entries, or an error that says what is wrong."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be an array of {dim} real numbers, got {value!r}") from error
+    if array.shape != (dim,):
+        raise ValueError(f"{name} must have shape ({dim},), got {array.shape}")
+    if not np.all(np.isfinite(array)):
+        bad = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise ValueError(f"{name} must be finite; entry {bad} is {array[bad]}")
+    return array
+
+
+def _quoted(accepted: Sequence[str]) -> str:
+    return ", ".join(repr(choice) for choice in accepted)

@@ -1,0 +1,115 @@
+"""Time-weighted running moments of the position and of the gradient along the path, for the scale tuners.
+
+Sums are kept about running means (West's update), never as raw sums: a posterior far from zero loses no digits.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from grhmc._jit import kernel
+from grhmc.dynamics.dense_output import position_at
+from grhmc.dynamics.phase import Step, copy_to
+from grhmc.dynamics.standardization import Standardization
+from grhmc.dynamics.time_averages import GAUSS_NODES, GAUSS_WEIGHTS
+
+
+class RunningMoments(NamedTuple):
+    """Integrals over process time, in the units of the parameters.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (2,)
+        Process time seen so far, by the position and by the gradient.
+    position_mean, position_spread : ndarray, shape (dim,)
+        Time average of q, and the integral of (q − mean)².
+    gradient_mean, gradient_spread : ndarray, shape (dim,)
+        The same for the gradient of the log density.
+    """
+
+    weights: np.ndarray
+    position_mean: np.ndarray
+    position_spread: np.ndarray
+    gradient_mean: np.ndarray
+    gradient_spread: np.ndarray
+
+
+def init_moments(dim: int) -> RunningMoments:
+    """Moments of nothing yet."""
+    return RunningMoments(np.zeros(2), np.zeros(dim), np.zeros(dim), np.zeros(dim), np.zeros(dim))
+
+
+@kernel
+def forget(moments: RunningMoments) -> None:
+    """Start over; updates `moments`."""
+    moments.weights[:] = 0.0
+    moments.position_mean[:] = 0.0
+    moments.position_spread[:] = 0.0
+    moments.gradient_mean[:] = 0.0
+    moments.gradient_spread[:] = 0.0
+
+
+@kernel
+def begin_window(previous: RunningMoments, current: RunningMoments) -> None:
+    """Keep the window that ends as the previous one and start a new one; updates both."""
+    copy_to(current.weights, previous.weights)
+    copy_to(current.position_mean, previous.position_mean)
+    copy_to(current.position_spread, previous.position_spread)
+    copy_to(current.gradient_mean, previous.gradient_mean)
+    copy_to(current.gradient_spread, previous.gradient_spread)
+    forget(current)
+
+
+@kernel
+def observe_path(
+    moments: RunningMoments,
+    step: Step,
+    standardization: Standardization,
+    quadrature_weights: np.ndarray,
+    duration: float,
+    scratch: np.ndarray,
+) -> None:
+    """Add one step: positions from dense output, gradients from the stages; updates `moments`, overwrites `scratch`.
+
+    The stages' quadrature weights integrate any function of q to the order of the method, so the gradients that the
+    step has used anyway are enough.
+    """
+    centre, scale = standardization.centre, standardization.scale
+    for node in range(3):
+        weight = GAUSS_WEIGHTS[node] * duration
+        moments.weights[0] += weight
+        share = weight / moments.weights[0]
+        position_at(step, duration, GAUSS_NODES[node], scratch)
+        for k in range(scratch.shape[0]):
+            value = centre[k] + scale[k] * scratch[k]
+            deviation = value - moments.position_mean[k]
+            moments.position_mean[k] += share * deviation
+            moments.position_spread[k] += weight * deviation * (value - moments.position_mean[k])
+    for stage in range(quadrature_weights.shape[0]):
+        weight = quadrature_weights[stage] * duration
+        moments.weights[1] += weight
+        share = weight / moments.weights[1]
+        for k in range(scratch.shape[0]):
+            value = step.stage_forces[stage, k] / scale[k]
+            deviation = value - moments.gradient_mean[k]
+            moments.gradient_mean[k] += share * deviation
+            moments.gradient_spread[k] += weight * deviation * (value - moments.gradient_mean[k])
+
+
+@kernel
+def merged_mean_and_variance(
+    weight: float,
+    mean: float,
+    spread: float,
+    other_weight: float,
+    other_mean: float,
+    other_spread: float,
+) -> tuple[float, float]:
+    """Mean and variance of two stretches of path together."""
+    total = weight + other_weight
+    difference = mean - other_mean
+    merged_mean = (weight * mean + other_weight * other_mean) / total
+    merged_spread = spread + other_spread + difference * difference * weight * other_weight / total
+    return merged_mean, merged_spread / total

@@ -1,0 +1,289 @@
+"""The programme of a run: stages of tuning, then sampling. The practical one, and the paper's exactly.
+
+A stage is a stretch of the process under one set of rules. Its length is counted in draws, each `draw_spacing` long.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from grhmc.tuning.scale_crossing_time import (
+    FIRST_RUN_GAMMA,
+    SECOND_RUN_ANCHOR_FACTOR,
+    SECOND_RUN_GAMMA,
+)
+from grhmc.tuning.scale_from_moments import FIXED, GEO, ISG, MCT, VARI
+
+SCALE_TUNERS = {"vari": VARI, "isg": ISG, "geo": GEO, "mct": MCT}
+"""Tuners by the name a user gives."""
+
+FORGET, SHIFT = "forget", "shift"
+"""What becomes of the moments at a stage's start: dropped, or kept as the previous window."""
+
+TARGET_CROSSING_TIME = math.pi
+"""T̃: half a period of a standard normal coordinate."""
+
+INITIAL_EVENT_RATE = 1.0 / math.pi
+"""The tuned rate of a standard normal in many dimensions: where a practical run starts."""
+
+N_SAMPLES_FOR_MEDIAN = 5
+"""P² needs five samples before it has an estimate."""
+
+
+@dataclass(frozen=True)
+class ScaleRule:
+    """How the scale is tuned in a stage.
+
+    Attributes
+    ----------
+    tuner : int
+        One of `SCALE_TUNERS`, or `FIXED`.
+    window : str
+        `FORGET` or `SHIFT`, for the tuners based on moments.
+    first_change : float
+        Process time from the stage's start during which centre and scale stay as they are.
+    largest_change : float
+        Of a scale at once, as a factor; for the tuners based on moments.
+    centred_gradient : bool
+        Subtract the mean gradient (see `propose_from_moments`).
+    apply_at_crossing : bool
+        MCT: change the scale at every crossing, as published, rather than at refreshments.
+    target_crossing_time, median_spacing : float
+        MCT: process times.
+    gamma : float
+        MCT: dual averaging's γ.
+    anchor_factor : float
+        MCT: dual averaging's μ as a multiple of log S at the stage's start.
+    """
+
+    tuner: int = FIXED
+    window: str = FORGET
+    first_change: float = 0.0
+    largest_change: float = 2.0
+    centred_gradient: bool = True
+    apply_at_crossing: bool = False
+    target_crossing_time: float = TARGET_CROSSING_TIME
+    median_spacing: float = 1.0
+    gamma: float = FIRST_RUN_GAMMA
+    anchor_factor: float = 0.0
+
+
+@dataclass(frozen=True)
+class EventRateRule:
+    """How the event rate is tuned in a stage.
+
+    Attributes
+    ----------
+    tune : bool
+    start : float or None
+        λ at the stage's start; None keeps the present one.
+    smoothing, prior_count : float
+        See `observe_u_turn`.
+    u_turn_factor : float
+        c in λ = 1/(c τ).
+    search_time : float
+        Process time after which a search for a U-turn is given up.
+    """
+
+    tune: bool = False
+    start: float | None = None
+    smoothing: float = 1.0
+    prior_count: float = 5.0
+    u_turn_factor: float = 1.0
+    search_time: float = 100.0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stretch of the process under one set of rules.
+
+    Attributes
+    ----------
+    name : str
+        Shown in the progress line.
+    n_draws : int
+        Length.
+    draw_spacing : float or None
+        Process time per draw; None: the present U-turn time times `u_turns_per_draw`.
+    u_turns_per_draw : float
+    is_warmup : bool
+    """
+
+    name: str
+    n_draws: int
+    draw_spacing: float | None = None
+    u_turns_per_draw: float = 1.0
+    is_warmup: bool = True
+    scale: ScaleRule = field(default_factory=ScaleRule)
+    event_rate: EventRateRule = field(default_factory=EventRateRule)
+
+
+def sampling_stage(n_draws: int, draw_spacing: float | None, u_turns_per_draw: float) -> Stage:
+    """Draw with everything fixed."""
+    return Stage(
+        "sampling",
+        n_draws,
+        draw_spacing=draw_spacing,
+        u_turns_per_draw=u_turns_per_draw,
+        is_warmup=False,
+    )
+
+
+_WINDOW_SHARES = (0.04, 0.08, 0.16)
+_SETTLING_SHARE = 0.15
+# Each window is about twice the one before, so that what was seen on the way into the bulk is soon forgotten. The
+# remaining 57 % are one long window; then the scale is fixed and the event rate tuned to it.
+
+
+def practical_stages(
+    n_tune: int,
+    tuner: int,
+    *,
+    tune_event_rate: bool,
+    u_turn_factor: float,
+    draw_spacing: float | None,
+    u_turns_per_draw: float,
+) -> list[Stage]:
+    """Warm-up in growing windows, scale and event rate together, from an arbitrary start.
+
+    The windows in which the event rate is tuned look beyond due refreshments for U-turns, which costs gradients; the
+    long window does without.
+    """
+    if n_tune == 0:
+        return []
+    lengths = [max(1, round(share * n_tune)) for share in _WINDOW_SHARES]
+    settling = max(1, round(_SETTLING_SHARE * n_tune))
+    if sum(lengths) + settling >= n_tune:
+        lengths, settling = [], 0
+    lengths.append(n_tune - sum(lengths) - settling)
+    stages = []
+    for number, length in enumerate(lengths):
+        is_last = number == len(lengths) - 1
+        rule = _window_rule(number, is_last, tuner)
+        tunes_rate = tune_event_rate and (number in (1, 2) or (is_last and settling == 0))
+        stages.append(
+            Stage(
+                f"window {number + 1}",
+                length,
+                draw_spacing=draw_spacing,
+                u_turns_per_draw=u_turns_per_draw,
+                scale=rule,
+                event_rate=EventRateRule(tune=tunes_rate, u_turn_factor=u_turn_factor),
+            )
+        )
+    if settling:
+        stages.append(
+            Stage(
+                "settling",
+                settling,
+                draw_spacing=draw_spacing,
+                u_turns_per_draw=u_turns_per_draw,
+                event_rate=EventRateRule(tune=tune_event_rate, u_turn_factor=u_turn_factor),
+            )
+        )
+    return stages
+
+
+_FIRST_CHANGE_TIME = 5.0
+# Process time before the first window's moments say anything: about two paths.
+
+
+def _window_rule(number: int, is_last: bool, tuner: int) -> ScaleRule:
+    """The scale rule of one practical window. MCT starts from rough scales by GEO, which moves faster."""
+    if tuner == FIXED:
+        return ScaleRule()
+    is_first = number == 0
+    if tuner != MCT or (number < 2 and not is_last):
+        return ScaleRule(
+            tuner=GEO if tuner == MCT else tuner,
+            window=FORGET if is_first else SHIFT,
+            first_change=_FIRST_CHANGE_TIME if is_first else 0.0,
+        )
+    return ScaleRule(
+        tuner=MCT,
+        first_change=(N_SAMPLES_FOR_MEDIAN + 1.0) * ScaleRule.median_spacing,
+        gamma=SECOND_RUN_GAMMA if is_last else FIRST_RUN_GAMMA,
+        anchor_factor=1.0,
+    )
+
+
+PAPER_EVENT_RATE = 0.2
+PAPER_MOMENT_TIME = 6000
+PAPER_CROSSING_TIMES = (1000, 5000)
+PAPER_EVENT_RATE_TIME = 5000
+PAPER_BURN_SHARE = 0.05
+PAPER_SMOOTHING = 0.99
+
+
+def paper_stages(
+    tuner: int,
+    *,
+    tune_event_rate: bool = True,
+    event_rate: float = PAPER_EVENT_RATE,
+    time_factor: float = 1.0,
+    apply_at_crossing: bool = True,
+    u_turn_factor: float = 1.0,
+) -> list[Stage]:
+    """The tuning phases of Tran & Kleppe (2024), in process time.
+
+    Parameters
+    ----------
+    tuner : int
+        One of `SCALE_TUNERS`, or `FIXED` for none.
+    tune_event_rate : bool
+        Add the phase that tunes λ with centre and scale fixed (Kleppe 2022, section 4.3.2).
+    event_rate : float
+        λ while the scale is tuned.
+    time_factor : float
+        Multiplies all lengths.
+    apply_at_crossing : bool
+        MCT: change the scale at every crossing.
+    u_turn_factor : float
+        c in λ = 1/(c τ).
+
+    Raises
+    ------
+    ValueError
+        If MCT would start with fewer than five median samples.
+    """
+    start = EventRateRule(start=event_rate)
+    stages = []
+    if tuner == MCT:
+        for run, full_time in enumerate(PAPER_CROSSING_TIMES):
+            time = full_time * time_factor
+            burn = PAPER_BURN_SHARE * time
+            if burn < N_SAMPLES_FOR_MEDIAN:
+                raise ValueError(
+                    f"time_factor is {time_factor}: only {int(burn)} median samples before crossing times are "
+                    f"tuned. At least {N_SAMPLES_FOR_MEDIAN} are needed; raise it to "
+                    f"{N_SAMPLES_FOR_MEDIAN / (PAPER_BURN_SHARE * PAPER_CROSSING_TIMES[0]):g} or more."
+                )
+            rule = ScaleRule(
+                tuner=MCT,
+                first_change=burn,
+                apply_at_crossing=apply_at_crossing,
+                gamma=SECOND_RUN_GAMMA if run else FIRST_RUN_GAMMA,
+                anchor_factor=SECOND_RUN_ANCHOR_FACTOR if run else 0.0,
+            )
+            stages.append(_timed_stage(f"crossing times {run + 1}", time, rule, start))
+    elif tuner != FIXED:
+        time = PAPER_MOMENT_TIME * time_factor
+        rule = ScaleRule(tuner=tuner, first_change=PAPER_BURN_SHARE * time, centred_gradient=False)
+        stages.append(_timed_stage("moments", time, rule, start))
+    if tune_event_rate:
+        rate_rule = EventRateRule(
+            tune=True,
+            start=event_rate,
+            smoothing=PAPER_SMOOTHING,
+            prior_count=math.inf,
+            u_turn_factor=u_turn_factor,
+        )
+        stages.append(_timed_stage("event rate", PAPER_EVENT_RATE_TIME * time_factor, ScaleRule(), rate_rule))
+    return stages
+
+
+def _timed_stage(name: str, time: float, scale: ScaleRule, event_rate: EventRateRule) -> Stage:
+    """A tuning stage of a given process time, one draw per unit of time."""
+    n_draws = max(1, round(time))
+    return Stage(name, n_draws, draw_spacing=time / n_draws, scale=scale, event_rate=event_rate)
