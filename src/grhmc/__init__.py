@@ -6,12 +6,14 @@ from grhmc.models import GradientError, LogDensity, from_numba, from_pointer, fr
 from grhmc.models.path_functions import path_functions_from_numba
 from grhmc.outcomes import InitializationError, Outcome, SamplingError
 from grhmc.sampling import Tuned, sample, tune
+from grhmc.settings import PaperWarmup
 
 __all__ = [
     "GradientError",
     "InitializationError",
     "LogDensity",
     "Outcome",
+    "PaperWarmup",
     "SamplingError",
     "Tuned",
     "__version__",

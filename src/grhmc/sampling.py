@@ -16,17 +16,12 @@ from grhmc.outcomes import Outcome, SamplingError, explain
 from grhmc.results.datatree import build_datatree
 from grhmc.run.chain import Chain
 from grhmc.run.executors import run_chains
+from grhmc.run.programme import final_stage, initial_centre, initial_event_rate, initial_scale, warmup_stages
 from grhmc.run.progress import ChainSnapshot, progress_view
 from grhmc.run.seeds import chain_generators
 from grhmc.run.starting_points import find_start, parse_init
-from grhmc.settings import EventSettings, IntegratorSettings, RunSettings, ScaleSettings
-from grhmc.tuning.stages import (
-    INITIAL_EVENT_RATE,
-    SCALE_TUNERS,
-    Stage,
-    practical_stages,
-    sampling_stage,
-)
+from grhmc.settings import EventSettings, IntegratorSettings, PaperWarmup, RunSettings, ScaleSettings
+from grhmc.tuning.stages import Stage
 
 if TYPE_CHECKING:
     import xarray
@@ -81,6 +76,7 @@ def sample(
     refreshment: str | float = "full",
     sample_interval: float | None = None,
     path_functions: PathFunctionSet | None = None,
+    warmup: str | PaperWarmup = "practical",
     save_warmup: bool = False,
     progress_bar: bool = True,
     check_gradient: bool = True,
@@ -119,6 +115,9 @@ def sample(
         Process time between draws (default: the tuned time to a U-turn).
     path_functions : PathFunctionSet
         From `path_functions_from_numba`: functions of the parameters to average over the whole path.
+    warmup : "practical", "paper" or PaperWarmup
+        How centre, scale and event rate are found: in growing windows of `tune` draws in all, or by the phases of
+        Tran & Kleppe (2024), counted in process time whatever `tune` is, from centre 0 and scale 1.
     save_warmup : bool
         Keep the draws of the warm-up.
     progress_bar : bool
@@ -151,6 +150,7 @@ def sample(
         cores=cores,
         seed=_one_seed(seed, random_seed),
         sample_interval=sample_interval,
+        warmup=PaperWarmup.parse(warmup),
         save_warmup=save_warmup,
         progress_bar=progress_bar,
         check_gradient=check_gradient,
@@ -176,6 +176,7 @@ def tune(
     tolerance: float | None = None,
     event_rate: str | float = "tuned",
     event_rate_kind: str = "constant",
+    warmup: str | PaperWarmup = "practical",
     progress_bar: bool = True,
     check_gradient: bool = True,
 ) -> Tuned:
@@ -195,6 +196,7 @@ def tune(
         chains=chains,
         cores=cores,
         seed=seed,
+        warmup=PaperWarmup.parse(warmup),
         progress_bar=progress_bar,
         check_gradient=check_gradient,
         integrator=IntegratorSettings(integrator, tolerance),
@@ -231,23 +233,6 @@ def check_model(model: Any) -> LogDensity:
     return model
 
 
-def warmup_stages(settings: RunSettings) -> list[Stage]:
-    """The practical warm-up for these settings."""
-    return practical_stages(
-        settings.tune,
-        SCALE_TUNERS.get(settings.scale.tuner, 0),
-        tune_event_rate=settings.events.is_tuned,
-        u_turn_factor=settings.events.u_turn_factor,
-        draw_spacing=settings.sample_interval,
-        u_turns_per_draw=settings.u_turns_per_draw,
-    )
-
-
-def final_stage(settings: RunSettings) -> Stage:
-    """The stage whose draws are kept."""
-    return sampling_stage(settings.draws, settings.sample_interval, settings.u_turns_per_draw)
-
-
 def prepare(
     model: LogDensity,
     settings: RunSettings,
@@ -275,35 +260,13 @@ def prepare(
                 index=index,
                 rng=rng,
                 start=start,
-                centre=start,
-                scale=_initial_scale(settings, gradient),
-                event_rate=_initial_event_rate(settings, model.dim),
+                centre=initial_centre(settings, start),
+                scale=initial_scale(settings, gradient),
+                event_rate=initial_event_rate(settings, model.dim),
                 path_functions=functions,
             )
         )
     return chains
-
-
-_SMALLEST_INITIAL_SCALE, _LARGEST_INITIAL_SCALE = 1e-10, 1e10
-
-
-def _initial_scale(settings: RunSettings, gradient: np.ndarray) -> np.ndarray:
-    """|g|^(-1/2) at the start: right to within a factor for a normal whose centre is about one unit away."""
-    if settings.scale.fixed is not None:
-        return settings.scale.fixed.copy()
-    if settings.scale.tuner == "identity":
-        return np.ones_like(gradient)
-    with np.errstate(divide="ignore"):
-        scale = 1.0 / np.sqrt(np.abs(gradient))
-    scale[gradient == 0.0] = 1.0
-    return np.clip(scale, _SMALLEST_INITIAL_SCALE, _LARGEST_INITIAL_SCALE)
-
-
-def _initial_event_rate(settings: RunSettings, dim: int) -> float:
-    if not isinstance(settings.events.rate, str):
-        return float(settings.events.rate)
-    rate = INITIAL_EVENT_RATE / settings.events.u_turn_factor
-    return rate if settings.events.kind == "constant" else rate / np.sqrt(dim)
 
 
 def run_to_end(

@@ -134,6 +134,42 @@ class ScaleSettings:
 
 
 @dataclass(frozen=True)
+class PaperWarmup:
+    """The tuning phases of Tran & Kleppe (2024), in process time.
+
+    6000 units for centre and scale (MCT: 1000, then 5000), then 5000 for the event rate. Integrals run from the start
+    of a phase; centre and scale start at 0 and 1 and change after the first 5 % of it.
+
+    Attributes
+    ----------
+    event_rate : float
+        λ while the scale is tuned.
+    time_factor : float
+        Multiplies the length of every phase.
+    apply_at_crossing : bool
+        MCT: change a scale at every crossing, as published, rather than at momentum refreshments.
+    """
+
+    event_rate: float = 0.2
+    time_factor: float = 1.0
+    apply_at_crossing: bool = True
+
+    def __post_init__(self) -> None:
+        check_number("event_rate", self.event_rate, above=0.0)
+        check_number("time_factor", self.time_factor, above=0.0)
+
+    @classmethod
+    def parse(cls, warmup: str | PaperWarmup) -> PaperWarmup | None:
+        """From a user's argument: None stands for the practical warm-up."""
+        if isinstance(warmup, cls):
+            return warmup
+        if not isinstance(warmup, str):
+            raise TypeError(f"warmup must be 'practical', 'paper' or a PaperWarmup, got {warmup!r}")
+        check_choice("warmup", warmup, ("practical", "paper"), " or a PaperWarmup")
+        return cls() if warmup == "paper" else None
+
+
+@dataclass(frozen=True)
 class RunSettings:
     """A whole run.
 
@@ -146,6 +182,8 @@ class RunSettings:
     sample_interval : float or None
         Process time between draws; None: `u_turns_per_draw` times the tuned U-turn time.
     u_turns_per_draw : float
+    warmup : PaperWarmup or None
+        None: the practical warm-up.
     save_warmup, progress_bar, check_gradient : bool
     n_time_averages : int
         At most so many intervals of time averages are kept per chain.
@@ -158,6 +196,7 @@ class RunSettings:
     seed: int | None = None
     sample_interval: float | None = None
     u_turns_per_draw: float = 1.0
+    warmup: PaperWarmup | None = None
     save_warmup: bool = False
     progress_bar: bool = True
     check_gradient: bool = True

@@ -1,0 +1,80 @@
+"""From settings to what a chain starts with: the stages it goes through and the standardization it begins in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grhmc.settings import PaperWarmup
+from grhmc.tuning.stages import (
+    INITIAL_EVENT_RATE,
+    SCALE_TUNERS,
+    Stage,
+    paper_stages,
+    practical_stages,
+    sampling_stage,
+)
+
+if TYPE_CHECKING:
+    from grhmc.settings import RunSettings
+
+FIXED_TUNER = 0
+_SMALLEST_INITIAL_SCALE, _LARGEST_INITIAL_SCALE = 1e-10, 1e10
+
+
+def warmup_stages(settings: RunSettings) -> list[Stage]:
+    """The warm-up these settings ask for, practical or published."""
+    tuner = SCALE_TUNERS.get(settings.scale.tuner, FIXED_TUNER)
+    warmup = settings.warmup
+    if isinstance(warmup, PaperWarmup):
+        rate = settings.events.rate
+        return paper_stages(
+            tuner,
+            tune_event_rate=settings.events.is_tuned,
+            event_rate=warmup.event_rate if isinstance(rate, str) else float(rate),
+            time_factor=warmup.time_factor,
+            apply_at_crossing=warmup.apply_at_crossing,
+            u_turn_factor=settings.events.u_turn_factor,
+        )
+    return practical_stages(
+        settings.tune,
+        tuner,
+        tune_event_rate=settings.events.is_tuned,
+        u_turn_factor=settings.events.u_turn_factor,
+        draw_spacing=settings.sample_interval,
+        u_turns_per_draw=settings.u_turns_per_draw,
+    )
+
+
+def final_stage(settings: RunSettings) -> Stage:
+    """The stage whose draws are kept."""
+    return sampling_stage(settings.draws, settings.sample_interval, settings.u_turns_per_draw)
+
+
+def initial_centre(settings: RunSettings, start: np.ndarray) -> np.ndarray:
+    """Where the standardization is centred at first: the start, or 0 as published."""
+    return np.zeros_like(start) if isinstance(settings.warmup, PaperWarmup) else start
+
+
+def initial_scale(settings: RunSettings, gradient: np.ndarray) -> np.ndarray:
+    """The user's scale; 1 as published; or |g|^(-1/2) at the start.
+
+    The last is right to within a factor for a normal whose centre is about one unit away.
+    """
+    if settings.scale.fixed is not None:
+        return settings.scale.fixed.copy()
+    if settings.scale.tuner == "identity" or isinstance(settings.warmup, PaperWarmup):
+        return np.ones_like(gradient)
+    with np.errstate(divide="ignore"):
+        scale = 1.0 / np.sqrt(np.abs(gradient))
+    scale[gradient == 0.0] = 1.0
+    return np.clip(scale, _SMALLEST_INITIAL_SCALE, _LARGEST_INITIAL_SCALE)
+
+
+def initial_event_rate(settings: RunSettings, dim: int) -> float:
+    """The user's rate, or what is right for a standard normal in many dimensions."""
+    if not isinstance(settings.events.rate, str):
+        return float(settings.events.rate)
+    rate = INITIAL_EVENT_RATE / settings.events.u_turn_factor
+    return rate if settings.events.kind == "constant" else rate / np.sqrt(dim)
