@@ -39,33 +39,30 @@ def source_fingerprint() -> str:
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` in nopython mode, without the GIL, cached on disk under the package's fingerprint.
 
-    Compiled without Numba's runtime: a kernel that allocates does not compile, and none counts references.
+    Compiled without Numba's runtime: a kernel that allocates does not compile, and none counts references. Always
+    inlined where another kernel calls it: passing a dozen arrays costs more than most kernels do.
     """
-    return _compile(function, no_cpython_wrapper=False)
+    return _compile(function, is_inner=False)
 
 
 def inner_kernel(function: Callable[..., Any]) -> Any:
-    """The same for a function that only other kernels call.
+    """The same for a function that only other kernels call, and that takes a whole process by reference.
 
-    It gets no entry point for Python. For functions that take a whole process, that entry point is most of the code.
+    It gets no entry point for Python, which would be most of its code, and is called, not inlined: both keep the
+    compilation short.
     """
-    return _compile(function, no_cpython_wrapper=True)
+    return _compile(function, is_inner=True)
 
 
-def reduction_kernel(function: Callable[..., Any]) -> Any:
-    """The same for a maximum over a vector whose entries are known to be numbers: only then can it be vectorized."""
-    return _compile(function, no_cpython_wrapper=False, fastmath=_FAST_MATH | {"nnan"})
-
-
-def _compile(function: Callable[..., Any], *, no_cpython_wrapper: bool, fastmath: set[str] = _FAST_MATH) -> Any:
+def _compile(function: Callable[..., Any], *, is_inner: bool) -> Any:
     compiled = numba.njit(  # pyright: ignore[reportCallIssue]: Numba's stubs lack the last options
         cache=True,
         nogil=True,
         error_model="numpy",
-        fastmath=fastmath,
-        forceinline=True,
+        fastmath=_FAST_MATH,
+        forceinline=not is_inner,
         _nrt=False,
-        no_cpython_wrapper=no_cpython_wrapper,
+        no_cpython_wrapper=is_inner,
         no_cfunc_wrapper=True,
     )(function)
     stamp_cache(compiled)

@@ -41,7 +41,11 @@ def record_step(process: Process, records: Records, duration: float, end_log_den
         if settings.record == 1:
             _record_draw(process, records, duration, to_fraction, end_log_density)
         clock.draw_index += 1
-        if settings.draws_per_interval > 0 and clock.draw_index % settings.draws_per_interval == 0:
+        if (
+            settings.draws_per_interval > 0
+            and clock.draw_index % settings.draws_per_interval == 0
+            and clock.interval_index < records.interval_duration.shape[0]
+        ):
             _close_interval(process, records)
         _mark_counters(process)
         from_fraction = to_fraction
