@@ -13,6 +13,8 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from grhmc.run.progress import format_count
+
 if TYPE_CHECKING:
     from grhmc.comparison import Comparison, TunerSummary
 
@@ -72,7 +74,7 @@ def _tuner_cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
         "tail\nESS": lambda s: _count(s.ess_tail),
         "q²\nESS": lambda s: _count(s.ess_q2),
         "per 1000\ngrad.": lambda s: _number(_worst(s, "per_1000_gradients")),
-        "per s": lambda s: _count(_worst(s, "per_second")),
+        "per s": lambda s: _compact(_worst(s, "per_second")),
         "worst\nparameter": lambda s: s.worst.parameter if s.worst else "–",
         "sampling\ngrad.": lambda s: _count(s.n_gradients),
         "warm-up\ngrad.": lambda s: _count(s.warmup_gradients),
@@ -143,6 +145,10 @@ def _html_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
 
 def _count(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:,.0f}"
+
+
+def _compact(value: float) -> str:
+    return "–" if math.isnan(value) else format_count(value)
 
 
 def _number(value: float) -> str:

@@ -154,6 +154,7 @@ def plot_scale_history(result: xarray.DataTree, coordinates: Sequence[str] | Non
         _clean(axis)
     axes.flat[0].set_xscale("log")
     axes.flat[0].set_yscale("log")
+    _plain_log_ticks(axes.flat[0].xaxis)
     _plain_log_ticks(axes.flat[0].yaxis)
     for axis in list(axes.flat)[len(names) :]:
         axis.set_visible(False)
@@ -328,14 +329,13 @@ def _shorten(name: str, length: int = 24) -> str:
 
 
 def _plain_log_ticks(axis: Any) -> None:
-    """Label a logarithmic axis of few decades with ordinary numbers."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    """Label a logarithmic axis with few, ordinary numbers: they also draw several times faster."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     low, high = axis.get_view_interval()
-    if high / low < 1000:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(NullFormatter())
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 200 else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())
 
 
 def _clean(axis: Axes) -> None:

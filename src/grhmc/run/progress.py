@@ -272,6 +272,8 @@ def _remaining(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float) -> st
     """Guess at the time left, once there is something to go by."""
     done = sum(snapshot.draws_done for snapshot in snapshots)
     total = sum(s.draws_done if s.finished else s.draws_total for s in snapshots)
-    if elapsed_seconds < 2.0 or done == 0 or done >= total:
+    if elapsed_seconds < 2.0 or done >= total:
         return ""
+    if done == 0:
+        return "; no draw yet (the first run on a machine compiles for up to a minute)"
     return f", about {format_seconds(elapsed_seconds * (total - done) / done)} left"
