@@ -1,0 +1,31 @@
+"""Effective sample sizes as published: of the mean, with between-chain variance, chains not split.
+
+rstan's `monitor()` reported n_eff by Geyer's initial monotone sequence on the chains as they are. ArviZ's ``"identity"``
+is that estimator; its ``"mean"`` splits each chain in two first, which makes no visible difference at 50 000 draws.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from arviz_stats.base import array_stats
+
+
+def monitor_ess(draws: np.ndarray) -> np.ndarray:
+    """Effective sample size of the mean of each coordinate.
+
+    Parameters
+    ----------
+    draws : ndarray, shape (chains, n, dim)
+
+    Returns
+    -------
+    ndarray, shape (dim,)
+    """
+    return np.array(
+        [float(array_stats.ess(np.ascontiguousarray(draws[:, :, j]), method="identity")) for j in range(draws.shape[2])]
+    )
+
+
+def ess_per_trajectory(draws: np.ndarray) -> np.ndarray:
+    """The same for each trajectory alone, shape (chains, dim): their spread is the error of their sum."""
+    return np.stack([monitor_ess(draws[chain : chain + 1]) for chain in range(len(draws))])

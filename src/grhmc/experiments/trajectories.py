@@ -1,0 +1,125 @@
+"""Ten tuned and sampled trajectories, by the package's own integrators or by LSODA, in one form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from grhmc import sample
+from grhmc.experiments.cells import LSODA, SAMPLE_INTERVAL, TRAJECTORIES, Cell
+from grhmc.models.log_density import LogDensity
+from grhmc.outcomes import Outcome
+
+
+@dataclass(frozen=True)
+class Trajectories:
+    """What a cell is summarized from; the fields are those of `CellResult`, with the draws.
+
+    Attributes
+    ----------
+    draws : ndarray, shape (10, n, d)
+    """
+
+    draws: np.ndarray
+    path_mean: np.ndarray
+    scale: np.ndarray
+    centre: np.ndarray
+    event_rate: np.ndarray
+    time_to_u_turn: np.ndarray
+    n_tuning: np.ndarray
+    n_sampling: np.ndarray
+    history_time: np.ndarray
+    history_scale: np.ndarray
+    tuning_seconds: float
+    sampling_seconds: float
+
+
+def starting_points(cell: Cell, dim: int) -> np.ndarray:
+    """q0 ~ N(0, I), as published; shape (10, dim)."""
+    return np.random.default_rng([cell.seed, dim]).standard_normal((TRAJECTORIES, dim))
+
+
+def run_trajectories(cell: Cell, model: LogDensity, cores: int) -> Trajectories:
+    """Tune and sample the cell's ten trajectories.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user stopped the run: a cell is finished or not kept.
+    """
+    return _with_lsoda(cell, model) if cell.integrator == LSODA else _with_own_integrator(cell, model, cores)
+
+
+def _with_own_integrator(cell: Cell, model: LogDensity, cores: int) -> Trajectories:
+    result = sample(
+        model,
+        scale=cell.method,
+        draws=cell.draws,
+        chains=TRAJECTORIES,
+        cores=cores,
+        seed=cell.seed,
+        init=starting_points(cell, model.dim),
+        integrator=cell.integrator,
+        tolerance=cell.tolerance,
+        sample_interval=SAMPLE_INTERVAL,
+        warmup="paper",
+        progress_bar=False,
+    )
+    if Outcome.INTERRUPTED.name in result.attrs["outcomes"]:
+        raise KeyboardInterrupt
+    tuning, averages = result["tuning"], result["time_average"]
+    duration = np.asarray(averages["duration"])
+    return Trajectories(
+        draws=_unconstrained_draws(result),
+        path_mean=np.average(
+            np.asarray(averages["position"]),
+            axis=1,
+            weights=np.broadcast_to(duration[..., np.newaxis], averages["position"].shape),
+        ),
+        scale=np.asarray(tuning["scale"]),
+        centre=np.asarray(tuning["centre"]),
+        event_rate=np.asarray(tuning["event_rate"]),
+        time_to_u_turn=np.asarray(tuning["time_to_u_turn"]),
+        n_tuning=np.asarray(tuning["n_gradients"]),
+        n_sampling=np.asarray(result["sample_stats"]["n_gradients"].sum("draw")),
+        history_time=np.nanmean(np.asarray(tuning["history_time"]), axis=0),
+        history_scale=np.asarray(tuning["history_scale"]),
+        tuning_seconds=float(np.asarray(tuning["warmup_seconds"]).sum()),
+        sampling_seconds=float(np.asarray(tuning["sampling_seconds"]).sum()),
+    )
+
+
+def _unconstrained_draws(result) -> np.ndarray:
+    """The draws as one array, shape (chain, draw, dim)."""
+    group = result["unconstrained_posterior"]
+    (name,) = group.data_vars
+    return np.asarray(group[name])
+
+
+def _with_lsoda(cell: Cell, model: LogDensity) -> Trajectories:
+    from grhmc.reference.lsoda_run import sample_with_lsoda
+
+    run = sample_with_lsoda(
+        model,
+        scale=cell.method,
+        draws=cell.draws,
+        sample_interval=SAMPLE_INTERVAL,
+        start=starting_points(cell, model.dim),
+        seed=cell.seed,
+        tolerance=cell.tolerance,
+    )
+    return Trajectories(
+        draws=run.draws,
+        path_mean=run.path_mean,
+        scale=run.scale,
+        centre=run.centre,
+        event_rate=run.event_rate,
+        time_to_u_turn=run.time_to_u_turn,
+        n_tuning=run.n_tuning,
+        n_sampling=run.n_sampling,
+        history_time=run.history_time,
+        history_scale=run.history_scale,
+        tuning_seconds=run.tuning_seconds,
+        sampling_seconds=run.sampling_seconds,
+    )
