@@ -1,7 +1,7 @@
 """Effective sample sizes as published: of the mean, with between-chain variance, chains not split.
 
-rstan's `monitor()` reported n_eff by Geyer's initial monotone sequence on the chains as they are. ArviZ's ``"identity"``
-is that estimator; its ``"mean"`` splits each chain in two first, which makes no visible difference at 50 000 draws.
+rstan reported n_eff by Geyer's initial monotone sequence on the chains as they are. ArviZ's ``"identity"`` is that
+estimator; its ``"mean"`` splits each chain in two first, which makes no visible difference at 50 000 draws.
 """
 
 from __future__ import annotations
