@@ -1,0 +1,177 @@
+"""Progress: a table on a terminal, lines in a log, nothing if not wanted."""
+
+import dataclasses
+import io
+
+import pytest
+from rich.console import Console
+
+from grhmc.run import progress
+from grhmc.run.progress import (
+    ChainSnapshot,
+    format_count,
+    format_seconds,
+    progress_table,
+    progress_view,
+    summary_line,
+)
+
+SNAPSHOT = ChainSnapshot(
+    chain=0,
+    stage="window 2",
+    draws_done=500,
+    draws_total=2000,
+    n_gradients=12_345,
+    seconds=2.0,
+    event_rate=0.3123,
+    step_size=0.8123,
+    rejected_fraction=0.0213,
+    n_diverging=0,
+    finished=False,
+)
+
+
+def snapshots(n_chains: int = 4, **changes) -> list[ChainSnapshot]:
+    return [dataclasses.replace(SNAPSHOT, chain=chain, **changes) for chain in range(n_chains)]
+
+
+def console(*, terminal: bool, width: int = 80, height: int = 25) -> Console:
+    return Console(
+        file=io.StringIO(),
+        force_terminal=terminal,
+        width=width,
+        height=height,
+        color_system=None,
+        force_jupyter=False,
+    )
+
+
+def written(to: Console) -> str:
+    assert isinstance(to.file, io.StringIO)
+    return to.file.getvalue()
+
+
+def test_the_table_shows_every_chain_and_fits_a_narrow_terminal():
+    terminal = console(terminal=True)
+    terminal.print(progress_table(snapshots(), 10.0, room=20, width=80))
+    lines = written(terminal).splitlines()
+    assert lines[0].split() == [
+        "chain", "progress", "draws", "grad/s", "diverging", "stage", "λ", "step", "rejected",
+    ]  # fmt: skip
+    for word in ("500/2000", "6.17k", "window 2", "0.31", "0.81", "2.1%"):
+        assert all(word in line for line in lines[1:5])
+    assert "10.0 s, about 30.0 s left" in lines[5]
+    assert "…" not in written(terminal)
+
+
+def test_on_a_very_narrow_terminal_columns_are_left_out_rather_than_cut():
+    terminal = console(terminal=True, width=50)
+    terminal.print(progress_table(snapshots(), 10.0, room=20, width=50))
+    assert "500/2000" in written(terminal)
+    assert "…" not in written(terminal)
+
+
+def test_a_terminal_too_low_for_all_chains_shows_those_that_still_run():
+    chains = snapshots(30)
+    chains[:20] = [dataclasses.replace(chain, finished=True) for chain in chains[:20]]
+    terminal = console(terminal=True)
+    terminal.print(progress_table(chains, 10.0, room=5))
+    lines = written(terminal).splitlines()
+    assert [int(line.split()[0]) for line in lines[1:6]] == [20, 21, 22, 23, 24]
+    assert "20 of 30 chains finished, 5 shown" in lines[6]
+
+
+def test_a_live_table_ends_with_the_last_state():
+    terminal = console(terminal=True)
+    with progress_view(2, True, terminal) as view:
+        view.update(snapshots(2))
+        view.update(snapshots(2, draws_done=2000, finished=True))
+    assert "2000/2000" in written(terminal)
+
+
+def test_a_pipe_gets_one_line_at_the_end_of_a_short_run():
+    pipe = console(terminal=False)
+    with progress_view(4, True, pipe) as view:
+        for _ in range(100):
+            view.update(snapshots())
+    lines = written(pipe).splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("grhmc: 4 chains (0 finished, window 2), 2000/8000 draws")
+    assert "\x1b" not in lines[0]
+
+
+def test_a_pipe_gets_a_line_every_few_seconds_of_a_long_run(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now)
+    pipe = console(terminal=False)
+    with progress_view(4, True, pipe) as view:
+        for _ in range(80):
+            now += 0.25
+            view.update(snapshots())
+    assert len(written(pipe).splitlines()) == 4 + 1
+
+
+def test_the_final_line_is_written_even_if_the_run_fails():
+    pipe = console(terminal=False)
+
+    def fail():
+        with progress_view(1, True, pipe) as view:
+            view.update(snapshots(1))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert "500/2000" in written(pipe)
+
+
+def test_a_dumb_terminal_gets_lines(monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    terminal = console(terminal=True)
+    with progress_view(1, True, terminal) as view:
+        view.update(snapshots(1))
+    assert written(terminal).startswith("grhmc: 1 chain (")
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_nothing_is_shown_without_updates_or_unless_enabled(enabled, capfd):
+    with progress_view(1, enabled) as view:
+        if not enabled:
+            view.update(snapshots(1))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_progress_goes_to_standard_error(capfd):
+    with progress_view(1, True) as view:
+        view.update(snapshots(1, draws_done=2000, finished=True))
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "1 chain (finished), 2000/2000 draws" in err
+
+
+def test_a_long_wait_for_the_first_draw_is_explained():
+    assert "the first run on a machine compiles" in summary_line(snapshots(draws_done=0), 5.0)
+    assert "compiles" not in summary_line(snapshots(draws_done=0), 1.0)
+    assert "left" not in summary_line(snapshots(draws_done=500, finished=True), 5.0)
+
+
+def test_a_chain_that_has_not_started_has_no_speed():
+    line = summary_line(snapshots(n_gradients=0, seconds=0.0, draws_done=0), 0.0)
+    assert "0 gradients, 0/s" in line
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0"), (7, "7"), (999, "999"), (999.9, "1k"), (12_345, "12.3k"), (4.2e6, "4.2M"),
+     (1e9, "1G"), (3e15, "3e+03T")],
+)  # fmt: skip
+def test_counts_are_short(count, text):
+    assert format_count(count) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.04, "0.0 s"), (59.94, "59.9 s"), (60, "1 min 00 s"), (245.3, "4 min 05 s"),
+     (7800, "2 h 10 min")],
+)  # fmt: skip
+def test_times_are_readable(seconds, text):
+    assert format_seconds(seconds) == text
