@@ -87,9 +87,11 @@ def passed_by_reference(cls: type) -> type:
 
     @typeof_impl.register(struct)
     def _typeof(value: Any, context: Any) -> StructType:
-        return StructType(
-            struct.__name__,
-            tuple((name, typeof_impl(getattr(value, name), context)) for name in names),
-        )
+        # Once per instance: it takes a millisecond, and members may be replaced only by others of the same type.
+        known = value.__dict__.get("_struct_type")
+        if known is None:
+            members = tuple((name, typeof_impl(getattr(value, name), context)) for name in names)
+            known = value.__dict__["_struct_type"] = StructType(struct.__name__, members)
+        return known
 
     return struct

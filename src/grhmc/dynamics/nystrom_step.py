@@ -12,7 +12,7 @@ from grhmc._jit import kernel
 from grhmc.density_pointer import FINE
 from grhmc.dynamics.density_call import Density, evaluate_force
 from grhmc.dynamics.nystrom_tableau import TableauArrays
-from grhmc.dynamics.phase import Step, copy_to
+from grhmc.dynamics.phase import Step
 from grhmc.dynamics.standardization import Standardization
 
 
@@ -51,25 +51,38 @@ def attempt_step(
         first = square * matrix[i, 0]
         for k in range(dim):
             stage[k] = position[k] + drift * momentum[k] + first * forces[0, k]
-        for j in range(1, i):
-            weight = square * matrix[i, j]
-            for k in range(dim):
-                stage[k] += weight * forces[j, k]
+        add_forces(forces, matrix[i], i, square, stage)
         code, log_density = evaluate_force(density, standardization, stage, forces[i])
         if code != FINE:
             return code, i, log_density, np.inf
-    copy_to(momentum, step.end_momentum)
-    add_forces(forces, tableau.velocity_weights, duration, step.end_momentum)
+    weights, end_momentum = tableau.velocity_weights, step.end_momentum
+    first = duration * weights[0]
+    for k in range(dim):
+        end_momentum[k] = momentum[k] + first * forces[0, k]
+    add_forces(forces, weights, n_stages, duration, end_momentum)
     return code, n_stages - 1, log_density, _local_error(tableau, step, duration)
 
 
 @kernel
-def add_forces(forces: np.ndarray, weights: np.ndarray, factor: float, output: np.ndarray) -> None:
-    """Add factor · Σ_i w_i f_i to `output`: one pass per stage, which the compiler vectorizes."""
-    for i in range(forces.shape[0]):
-        weight = factor * weights[i]
+def add_forces(forces: np.ndarray, weights: np.ndarray, end: int, factor: float, output: np.ndarray) -> None:
+    """Add factor · Σ w_i f_i over the stages 1 to `end` − 1 to `output`.
+
+    Up to three stages in a pass: few passes for small `dim`, and each simple enough to be vectorized for large.
+    """
+    i = 1
+    while i + 2 < end:
+        a, b, c = factor * weights[i], factor * weights[i + 1], factor * weights[i + 2]
         for k in range(output.shape[0]):
-            output[k] += weight * forces[i, k]
+            output[k] += a * forces[i, k] + b * forces[i + 1, k] + c * forces[i + 2, k]
+        i += 3
+    if i + 1 < end:
+        a, b = factor * weights[i], factor * weights[i + 1]
+        for k in range(output.shape[0]):
+            output[k] += a * forces[i, k] + b * forces[i + 1, k]
+    elif i < end:
+        a = factor * weights[i]
+        for k in range(output.shape[0]):
+            output[k] += a * forces[i, k]
 
 
 @kernel
@@ -79,15 +92,22 @@ def _local_error(tableau: TableauArrays, step: Step, duration: float) -> float:
     A maximum, not a root mean square: in many dimensions an average hides the error of a few stiff directions.
     Overwrites the step's scratch.
     """
-    forces, defect = step.stage_forces, step.scratch
-    defect[:] = 0.0
-    add_forces(forces, tableau.velocity_error_weights, duration, defect)
-    largest = largest_magnitude(defect)
+    largest = _largest_defect(step, tableau.velocity_error_weights, duration)
     if tableau.position_error_weights[0] != 0.0:  # the splitting's embedded formula has the same position
-        defect[:] = 0.0
-        add_forces(forces, tableau.position_error_weights, duration * duration, defect)
-        largest = max(largest, largest_magnitude(defect))
+        in_position = _largest_defect(step, tableau.position_error_weights, duration * duration)
+        largest = max(largest, in_position)
     return largest
+
+
+@kernel
+def _largest_defect(step: Step, weights: np.ndarray, factor: float) -> float:
+    """The largest |factor · Σ w_i f_i| over coordinates; overwrites the step's scratch."""
+    forces, defect = step.stage_forces, step.scratch
+    first = factor * weights[0]
+    for k in range(defect.shape[0]):
+        defect[k] = first * forces[0, k]
+    add_forces(forces, weights, forces.shape[0], factor, defect)
+    return largest_magnitude(defect)
 
 
 _MAGNITUDE_BITS = np.int64(0x7FFF_FFFF_FFFF_FFFF)

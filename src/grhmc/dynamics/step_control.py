@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import config
+from numba.extending import intrinsic
+
 from grhmc._jit import kernel
 
 SAFETY = 0.7
@@ -20,6 +27,50 @@ _STRETCH = 1.1
 # factor allows for, and a whole step is saved.
 
 
+@intrinsic
+def _bits_compiled(typing_context, value):  # noqa: ANN001, ANN202
+    def codegen(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+        return builder.bitcast(arguments[0], context.get_value_type(types.int64))
+
+    return types.int64(types.float64), codegen
+
+
+@intrinsic
+def _double_compiled(typing_context, bits):  # noqa: ANN001, ANN202
+    def codegen(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+        return builder.bitcast(arguments[0], context.get_value_type(types.float64))
+
+    return types.float64(types.int64), codegen
+
+
+def _bits_interpreted(value: float) -> int:
+    return int(np.float64(value).view(np.int64))
+
+
+def _double_interpreted(bits: int) -> float:
+    return float(np.int64(bits).view(np.float64))
+
+
+_is_interpreted = config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssue]
+_bits: Any = _bits_interpreted if _is_interpreted else _bits_compiled
+_double: Any = _double_interpreted if _is_interpreted else _double_compiled
+
+_MANTISSA = float(1 << 52)
+_BIAS = 1023.0 - 0.0430
+# The bits of a double, read as an integer, are its logarithm to base 2 up to a straight line between powers of two; the
+# constant halves the largest error of that.
+
+
+@kernel
+def rough_power(base: float, exponent: float) -> float:
+    """base**exponent to within 4 % for exponents in [-1/3, 0]: enough for a step size, at a tenth of the time of pow.
+
+    `base` must be positive and finite.
+    """
+    logarithm = np.float64(_bits(base)) / _MANTISSA - _BIAS
+    return _double(np.int64((exponent * logarithm + _BIAS) * _MANTISSA))
+
+
 @kernel
 def step_factor(error_ratio: float, previous_ratio: float, error_order: float) -> float:
     """Factor between a step and the next.
@@ -34,7 +85,7 @@ def step_factor(error_ratio: float, previous_ratio: float, error_order: float) -
     ratio = max(error_ratio, MEMORY * previous_ratio) if error_ratio <= 1.0 else error_ratio
     if ratio <= 0.0:
         return LARGEST_FACTOR
-    factor = SAFETY * ratio ** (-1.0 / error_order)
+    factor = SAFETY * rough_power(ratio, -1.0 / error_order)
     return min(LARGEST_FACTOR, max(SMALLEST_FACTOR, factor))
 
 

@@ -130,7 +130,7 @@ def count_crossings(process: Process) -> None:
         process.n_crossings,
     )
     for k in range(position.shape[0]):
-        n_crossings[k] += np.int64((position[k] > 0.0) != (end_position[k] > 0.0))
+        n_crossings[k] += 1.0 if position[k] * end_position[k] < 0.0 else 0.0
 
 
 @inner_kernel

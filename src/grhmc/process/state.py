@@ -129,7 +129,7 @@ class Process:
     rate_tuner: EventRateTuner
     integrals: PathIntegrals
     n_crossings: np.ndarray
-    """(dim,) crossings of the centre since the stage began."""
+    """(dim,) crossings of the centre since the stage began; doubles, because counting them is then vectorized."""
     clock: np.recarray
     settings: np.recarray
     rng: np.random.Generator
@@ -191,7 +191,7 @@ def init_process(
         crossing=init_crossing_time_tuner(scale),
         rate_tuner=init_event_rate_tuner(event_rate),
         integrals=init_path_integrals(dim, n_functions),
-        n_crossings=np.zeros(dim, dtype=np.int64),
+        n_crossings=np.zeros(dim),
         clock=clock,
         settings=np.zeros(1, dtype=SETTINGS_DTYPE).view(np.recarray),
         rng=rng,
