@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grhmc._version import __version__
+from grhmc.experiments.command import ListOptionsCommand, paper
 from grhmc.outcomes import SamplingError
 
 # What takes long to import is imported by the commands, so that --help and --version answer at once.
@@ -52,6 +53,9 @@ def main(
     ] = False,
 ) -> None:
     """Sample posteriors with continuous-time Hamiltonian dynamics and self-tuned scales."""
+
+
+app.command(cls=ListOptionsCommand)(paper)
 
 
 @app.command()
@@ -94,8 +98,8 @@ def demo(
         notes = [_write_figures(output, result, comparison), _write_draws(output, result)]
     console.print()
     for note in notes:
-        console.print(note)
-    console.print(f"Everything is in {output.resolve()}", soft_wrap=True)
+        console.print(note, markup=False)
+    console.print(f"Everything is in {output.resolve()}", markup=False, soft_wrap=True)
     for line in clock.report([result, *comparison.results.values()]):
         console.print(line, highlight=False)
 

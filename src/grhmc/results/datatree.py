@@ -218,17 +218,13 @@ def _dataset(
     return result
 
 
-def _posterior(
-    group: str, records: Sequence[Record], model: LogDensity, draws: np.ndarray
-) -> xarray.Dataset:
+def _posterior(group: str, records: Sequence[Record], model: LogDensity, draws: np.ndarray) -> xarray.Dataset:
     """The model's variables from unconstrained draws of shape (chains, draws, dim)."""
     n_chains, n_draws, dim = draws.shape
     if n_draws:
         constrained = model.constrain(draws.reshape(n_chains * n_draws, dim))
     else:  # a front-end need not know what to do with no draws at all
-        constrained = {
-            variable.name: np.zeros((0, *variable.shape)) for variable in model.variables
-        }
+        constrained = {variable.name: np.zeros((0, *variable.shape)) for variable in model.variables}
     variables = {}
     for name, values in constrained.items():
         values = np.asarray(values)
@@ -250,10 +246,7 @@ def _posterior(
 def _time_average(
     records: Sequence[Record], coordinates: Mapping[str, Any], function_names: Sequence[str]
 ) -> xarray.Dataset:
-    averages = [
-        {name: rows for name, rows in record.time_average.items() if name != "functions"}
-        for record in records
-    ]
+    averages = [{name: rows for name, rows in record.time_average.items() if name != "functions"} for record in records]
     coords = dict(coordinates)
     if function_names:
         for average, record in zip(averages, records, strict=True):
@@ -287,9 +280,7 @@ def _tuning(records: Sequence[Record], coordinates: Mapping[str, Any]) -> xarray
         dims[name] = axes
     variables["warmup_seconds"] = np.array([record.warmup_seconds for record in records])
     variables["sampling_seconds"] = np.array([record.sampling_seconds for record in records])
-    return _dataset(
-        "tuning", records, variables, sample_dims=("chain",), dims=dims, coords=coordinates
-    )
+    return _dataset("tuning", records, variables, sample_dims=("chain",), dims=dims, coords=coordinates)
 
 
 def _stack(per_chain: Sequence[np.ndarray], length: int | None = None) -> np.ndarray:
@@ -299,9 +290,7 @@ def _stack(per_chain: Sequence[np.ndarray], length: int | None = None) -> np.nda
     return np.stack([rows[:length] for rows in per_chain])
 
 
-def _stack_each(
-    per_chain: Sequence[Mapping[str, np.ndarray]], length: int
-) -> dict[str, np.ndarray]:
+def _stack_each(per_chain: Sequence[Mapping[str, np.ndarray]], length: int) -> dict[str, np.ndarray]:
     return {name: _stack([arrays[name] for arrays in per_chain], length) for name in per_chain[0]}
 
 

@@ -1,0 +1,116 @@
+"""The commands print tables, leave files, and say in a line what is wrong."""
+
+import builtins
+
+import pytest
+from typer.testing import CliRunner
+
+import synthetic_runs
+from grhmc import __version__, comparison, sampling
+from grhmc.cli import app
+from grhmc.outcomes import Outcome, SamplingError
+
+SMALL = ["--draws", "20", "--tune", "20", "--chains", "2"]
+
+
+@pytest.fixture
+def fake_sample(monkeypatch):
+    """Replace the sampler by one that answers at once; return the list of its calls."""
+    calls = []
+
+    def sample(model, **arguments):
+        calls.append(arguments)
+        names = list(model.coordinate_names)
+        return synthetic_runs.make_result(2, names, model.dim, n_draws=20)
+
+    monkeypatch.setattr(sampling, "sample", sample)
+    monkeypatch.setattr(comparison, "sample", sample)
+    return calls
+
+
+def invoke(*arguments: str, code: int = 0):
+    result = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "120", "NO_COLOR": "1"})
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_version():
+    assert invoke("--version").stdout == f"grhmc {__version__}\n"
+
+
+def test_help_names_the_commands():
+    output = invoke("--help").output
+    assert "demo" in output
+    assert "compare" in output
+
+
+def test_demo_prints_both_tables_and_fills_the_folder_it_names(fake_sample, tmp_path):
+    folder = tmp_path / "new" / "folder"
+    output = invoke("demo", "--output", str(folder), "--seed", "7", *SMALL).stdout
+    for word in ("intercept", "bulk ESS", "vari", "isg", "mct", "geo", str(folder)):
+        assert word in output
+    assert output.splitlines()[-2].startswith("Time: ")
+    assert output.splitlines()[-1].startswith("of which the sampler: ")
+    assert {path.name for path in folder.iterdir()} == {
+        "trace.png", "scale.png", "crossing-times.png", "ess.png", "draws.nc",
+    }  # fmt: skip
+    assert all(path.stat().st_size > 5000 for path in folder.iterdir())
+    assert len(fake_sample) == 5
+    assert {call["seed"] for call in fake_sample} == {7}
+    assert {call["draws"] for call in fake_sample} == {20}
+
+
+def test_demo_does_without_the_extras_and_names_them(fake_sample, tmp_path, monkeypatch):
+    real_import = builtins.__import__
+
+    def without_extras(name, *arguments, **keywords):
+        if name.split(".")[0] in ("matplotlib", "h5netcdf"):
+            raise ImportError(name)
+        return real_import(name, *arguments, **keywords)
+
+    monkeypatch.setattr(builtins, "__import__", without_extras)
+    output = invoke("demo", "--output", str(tmp_path), *SMALL).stdout
+    assert "pip install 'grhmc[plot]'" in output
+    assert "pip install 'grhmc[store]'" in output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_demo_says_where_it_cannot_write(fake_sample, tmp_path):
+    (tmp_path / "file").touch()
+    result = invoke("demo", "--output", str(tmp_path / "file"), *SMALL, code=2)
+    assert "error:" in result.stderr
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(("target", "parameter"), [("g4", "x[9]"), ("NG2", "x[1]"), ("German", "amount_100dm")])
+def test_compare_knows_the_papers_targets(fake_sample, target, parameter):
+    output = invoke("compare", target, "--integrator", "rkn64", "--tolerance", "1e-3").stdout
+    assert parameter in output
+    assert len(fake_sample) == 4
+    assert {(call["integrator"], call["tolerance"]) for call in fake_sample} == {("rkn64", 1e-3)}
+
+
+def test_an_unknown_target_is_answered_with_the_known_ones(fake_sample):
+    result = invoke("compare", "G9", code=2)
+    assert "target must be one of pima, german, G1, G2" in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_a_chain_that_cannot_go_on_is_explained(monkeypatch):
+    def sample(model, **arguments):
+        raise SamplingError("chain 2 is enclosed", Outcome.STUCK)
+
+    monkeypatch.setattr(comparison, "sample", sample)
+    assert "error: chain 2 is enclosed" in invoke("compare", code=2).stderr
+
+
+@pytest.mark.parametrize("option", [["--draws", "0"], ["--chains", "0"], ["--seed", "-1"]])
+def test_numbers_out_of_range_are_refused(fake_sample, option):
+    invoke("demo", *option, code=2)
+    assert fake_sample == []
+
+
+def test_a_real_comparison_of_a_small_target():
+    output = invoke("compare", "G1", *SMALL).stdout
+    assert "x[0]" in output
+    assert "geo" in output
