@@ -112,7 +112,7 @@ def sample(
     refreshment : "full" or float
         A number φ in [0, 1) keeps that share of the old momentum (Horowitz).
     sample_interval : float
-        Process time between draws (default: the tuned time to a U-turn).
+        Process time between draws (default: half the tuned time to a U-turn).
     path_functions : PathFunctionSet
         From `path_functions_from_numba`: functions of the parameters to average over the whole path.
     warmup : "practical", "paper" or PaperWarmup

@@ -195,7 +195,7 @@ class RunSettings:
     cores: int | None = None
     seed: int | None = None
     sample_interval: float | None = None
-    u_turns_per_draw: float = 1.0
+    u_turns_per_draw: float = 0.5
     warmup: PaperWarmup | None = None
     save_warmup: bool = False
     progress_bar: bool = True

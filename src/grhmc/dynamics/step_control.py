@@ -28,16 +28,16 @@ _STRETCH = 1.1
 
 
 @intrinsic
-def _bits_compiled(typing_context, value):  # noqa: ANN001, ANN202
-    def codegen(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+def _bits_compiled(typing_context, value):
+    def codegen(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], context.get_value_type(types.int64))
 
     return types.int64(types.float64), codegen
 
 
 @intrinsic
-def _double_compiled(typing_context, bits):  # noqa: ANN001, ANN202
-    def codegen(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+def _double_compiled(typing_context, bits):
+    def codegen(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], context.get_value_type(types.float64))
 
     return types.float64(types.int64), codegen

@@ -113,7 +113,7 @@ class Stage:
     name: str
     n_draws: int
     draw_spacing: float | None = None
-    u_turns_per_draw: float = 1.0
+    u_turns_per_draw: float = 0.5
     is_warmup: bool = True
     scale: ScaleRule = field(default_factory=ScaleRule)
     event_rate: EventRateRule = field(default_factory=EventRateRule)
