@@ -80,9 +80,7 @@ def _load(name: str, *, response_column: str, one: str, response_name: str) -> B
     text = resources.files("grhmc").joinpath("data", f"{name}.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
     columns = {
-        column: np.array([float(row[column]) for row in rows])
-        for column in rows[0]
-        if column != response_column
+        column: np.array([float(row[column]) for row in rows]) for column in rows[0] if column != response_column
     }
     response = np.array([row[response_column] == one for row in rows], dtype=np.int64)
     standardized = [(values - values.mean()) / values.std(ddof=1) for values in columns.values()]

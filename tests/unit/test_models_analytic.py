@@ -11,7 +11,7 @@ from scipy.special import expit, ndtr
 
 from grhmc import datasets
 from grhmc.models import analytic, analytic_densities
-from grhmc.models.density_pointer import DENSITY_PROTOTYPE
+from grhmc.density_pointer import DENSITY_PROTOTYPE
 
 COVARIANCE = np.array([[2.0, 0.3, -0.5], [0.3, 1.0, 0.2], [-0.5, 0.2, 3.0]])
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from grhmc.models import from_pointer
-from grhmc.models.density_pointer import DENSITY_PROTOTYPE
+from grhmc.density_pointer import DENSITY_PROTOTYPE
 
 
 @DENSITY_PROTOTYPE
