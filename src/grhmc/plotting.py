@@ -72,7 +72,7 @@ def plot_trace_with_events(
         len(shown) + 1,
         1,
         sharex=True,
-        figsize=(9, 1.3 * len(shown) + 1.5),
+        figsize=(9, 1.45 * len(shown) + 1.6),
         height_ratios=[1.0] * len(shown) + [0.6],
         layout="constrained",
         squeeze=False,
@@ -82,9 +82,9 @@ def plot_trace_with_events(
         values = parameter.values[row]
         axis.axhline(parameter.values.mean(), color=_GREY, linewidth=0.8, linestyle=":")
         axis.plot(time, values[: len(time)], color=_BLUE, linewidth=0.8, marker=".", markersize=4)
-        axis.set_ylabel(_shorten(parameter.label))
+        axis.set_title(_shorten(parameter.label, 60), loc="left", fontsize=9)
     panels[-1].vlines(time, 0, of_chain["n_events"].values, color=_ORANGE, linewidth=1.5)
-    panels[-1].set_ylabel("events")
+    panels[-1].set_title("events", loc="left", fontsize=9)
     panels[-1].set_ylim(bottom=0)
     panels[-1].yaxis.get_major_locator().set_params(integer=True, nbins=3)
     panels[-1].set_xlabel("process time")
@@ -150,7 +150,7 @@ def plot_scale_history(result: xarray.DataTree, coordinates: Sequence[str] | Non
             alpha=0.7,
             zorder=2,
         )
-        axis.set_title(f"{_shorten(name)}: S = {final.mean():.3g}", fontsize=10)
+        axis.set_title(f"{_shorten(name, 18)}: S = {final.mean():.3g}", fontsize=9)
         _clean(axis)
     axes.flat[0].set_xscale("log")
     axes.flat[0].set_yscale("log")
@@ -216,16 +216,15 @@ def plot_crossing_times(
     axis.plot(times.T, rows, ".", color=_BLUE, alpha=0.5, markersize=6, zorder=2)
     axis.plot(times.mean(axis=0), rows, "o", color=_BLUE, markersize=7, zorder=3)
     axis.set_yticks(rows, [_shorten(name) for name in names])
-    axis.invert_yaxis()
+    axis.set_ylim(len(names) - 0.4, -0.6)
     finite = times[np.isfinite(times)]
     if len(finite) and finite.max() > 5 * finite.min():
         axis.set_xscale("log")
         _plain_log_ticks(axis.xaxis)
-    axis.set_xlabel("process time between crossings")
+    axis.set_xlabel(f"process time between crossings{_how_many(names, tuning)}")
     target_name = "π" if math.isclose(target, math.pi) else f"{target:.3g}"
     axis.set_title(
-        f"Mean time between crossings of the centre{_how_many(names, tuning)}\n"
-        f"small dots: chains; large: their mean; line: target {target_name}",
+        f"Mean time between crossings of the centre\nsmall dots: chains; large: their mean; line: target {target_name}",
         fontsize=11,
     )
     _clean(axis)
@@ -323,8 +322,10 @@ def _how_many(names: Sequence[str], tuning: xarray.Dataset) -> str:
 
 
 def _shorten(name: str, length: int = 24) -> str:
-    """A name that fits, and in which matplotlib sees no mathematics."""
-    name = name if len(name) <= length else f"{name[: length - 1]}…"
+    """A name that fits, cut in the middle to keep its index, and in which matplotlib sees no mathematics."""
+    if len(name) > length:
+        n_last = length // 2
+        name = f"{name[: length - n_last - 1]}…{name[-n_last:]}"
     return name.replace("$", r"\$")
 
 

@@ -43,8 +43,8 @@ def test_the_trace_shows_the_first_draws_and_the_events():
     result = synthetic_runs.make_result(2, NAMES, n_draws=30, diverging=(4,))
     figure = plot_trace_with_events(result, ["β_2", "cost [$]"], chain=1, n_draws=20)
     draw(figure)
-    first, second, events = figure.axes
-    assert (first.get_ylabel(), second.get_ylabel()) == ("β_2", r"cost [\$]")
+    first, _, events = figure.axes
+    assert [panel.get_title(loc="left") for panel in figure.axes] == ["β_2", r"cost [\$]", "events"]
     line = first.lines[1]
     statistics = result["sample_stats"].to_dataset().isel(chain=1, draw=slice(20))
     assert np.array_equal(line.get_xdata(), statistics["process_time"])
@@ -125,6 +125,15 @@ def test_the_comparison_names_the_worst_parameter_of_each_tuner():
 def test_a_comparison_without_any_ess_is_still_drawn():
     found = compare_results({"geo": synthetic_runs.make_result(1, n_draws=2)})
     draw(plot_ess_comparison(found))
+
+
+def test_long_names_keep_their_indices():
+    result = synthetic_runs.make_result(2, {"a_name_that_is_much_too_long_for_a_tick": (3,)})
+    axis = plot_crossing_times(result)
+    draw(axis.figure)
+    labels = [label.get_text() for label in axis.get_yticklabels()]
+    assert [label[-3:] for label in labels] == ["[0]", "[1]", "[2]"]
+    assert all(len(label) == 24 for label in labels)
 
 
 def test_bad_names_are_refused_with_the_good_ones():
