@@ -93,7 +93,7 @@ def demo(
         comparison = compare(model, draws=draws, tune=tune, chains=chains, seed=seed)
     console.print()
     console.print(comparison)
-    with _readable_errors(), clock.measure("figures and draws"):
+    with _readable_errors(), clock.measure("files"):
         output.mkdir(parents=True, exist_ok=True)
         notes = [_write_figures(output, result, comparison), _write_draws(output, result)]
     console.print()
@@ -101,7 +101,7 @@ def demo(
         console.print(note, markup=False)
     console.print(f"Everything is in {output.resolve()}", markup=False, soft_wrap=True)
     for line in clock.report([result, *comparison.results.values()]):
-        console.print(line, highlight=False)
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 @app.command(name="compare")
