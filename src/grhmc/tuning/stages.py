@@ -190,13 +190,19 @@ _FIRST_CHANGE_TIME = 5.0
 
 
 def _window_rule(number: int, is_last: bool, tuner: int) -> ScaleRule:
-    """The scale rule of one practical window. MCT starts from rough scales by GEO, which moves faster."""
+    """The scale rule of one practical window. The first two of several windows use GEO whatever the tuner.
+
+    A start far out in a tail of a normal inflates Var(q) and E[g²] by the same factor, so that GEO is right all the
+    same: from a millionth of the scale to a million times it, where VARI and ISG would follow the start's energy and
+    leave the chain with steps of a millionth.
+    """
     if tuner == FIXED:
         return ScaleRule()
     is_first = number == 0
-    if tuner != MCT or (number < 2 and not is_last):
+    is_early = number < 2 and not is_last
+    if tuner != MCT or is_early:
         return ScaleRule(
-            tuner=GEO if tuner == MCT else tuner,
+            tuner=GEO if is_early else tuner,
             window=FORGET if is_first else SHIFT,
             first_change=_FIRST_CHANGE_TIME if is_first else 0.0,
         )
