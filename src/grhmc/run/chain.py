@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
     from grhmc.settings import RunSettings
 
+_FIRST_STEP = 0.1
+# Process time; the step control finds the right size from there.
+
 HISTORY_ROWS_PER_STAGE = 60
 """Rows of tuning history each stage of warm-up leaves."""
 
@@ -136,8 +139,8 @@ class Chain:
             HISTORY_ROWS_PER_STAGE * sum(stage.is_warmup for stage in stages) + 1,
         )
         self._write_fixed_settings()
-        self._start = start
-        self.start_log_density_code = place(self.process, start, 0.1)
+        place(self.process, start, _FIRST_STEP)
+        advance(self.process, self.records, 0)  # of a stage that has no length yet: compiles before any clock starts
 
     # ------------------------------------------------------------------ advancing
 
