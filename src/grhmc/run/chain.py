@@ -138,6 +138,7 @@ class Chain:
             path_functions[2],
             HISTORY_ROWS_PER_STAGE * sum(stage.is_warmup for stage in stages) + 1,
         )
+        self._renew_rate_tuner(event_rate)
         self._write_fixed_settings()
         place(self.process, start, _FIRST_STEP)
         advance(self.process, self.records, 0)  # of a stage that has no length yet: compiles before any clock starts
@@ -259,9 +260,16 @@ class Chain:
         if rule.start is not None:
             process.clock.event_rate = rule.start
             if rule.tune:
-                process.rate_tuner = init_event_rate_tuner(rule.start)
+                self._renew_rate_tuner(rule.start)
         if rule.tune:
             process.rate_tuner.n_observed[:] = 0
+
+    def _renew_rate_tuner(self, event_rate: float) -> None:
+        """Start the event-rate tuner at λ; a path of unit speed per coordinate is √dim long per process time."""
+        tuner = init_event_rate_tuner(event_rate)
+        if self.settings.events.kind == "arc_length":
+            tuner.log_process_time[0] -= 0.5 * math.log(self.model.dim)
+        self.process.rate_tuner = tuner
 
     # ------------------------------------------------------------------ results
 
