@@ -148,15 +148,19 @@ class PaperWarmup:
         Multiplies the length of every phase.
     apply_at_crossing : bool
         MCT: change a scale at every crossing, as published, rather than at momentum refreshments.
+    u_turn_factor : float
+        c in λ = 1/(c τ): the published rule has 1, the published numbers look like 1.3 (docs/paper.md).
     """
 
     event_rate: float = 0.2
     time_factor: float = 1.0
     apply_at_crossing: bool = True
+    u_turn_factor: float = 1.0
 
     def __post_init__(self) -> None:
         check_number("event_rate", self.event_rate, above=0.0)
         check_number("time_factor", self.time_factor, above=0.0)
+        check_number("u_turn_factor", self.u_turn_factor, above=0.0)
 
     @classmethod
     def parse(cls, warmup: str | PaperWarmup) -> PaperWarmup | None:

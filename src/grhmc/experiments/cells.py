@@ -47,6 +47,8 @@ class Cell:
     scale_down : int
         The sampling phase is shorter by this factor; tuning is not.
     seed : int
+    u_turn_factor : float
+        c in the tuned event rate, 1/(c τ).
     """
 
     target: str
@@ -55,6 +57,7 @@ class Cell:
     tolerance: float
     scale_down: int = 1
     seed: int = 2024
+    u_turn_factor: float = 1.0
 
     @property
     def draws(self) -> int:
@@ -69,12 +72,17 @@ class Cell:
     @property
     def path(self) -> str:
         """The integrator in words, for headings."""
-        return f"{self.integrator}, tolerance {self.tolerance:g}"
+        event_rate = "" if self.u_turn_factor == 1.0 else f", event rate 1/({self.u_turn_factor:g} τ)"
+        return f"{self.integrator}, tolerance {self.tolerance:g}{event_rate}"
 
     @property
     def file_name(self) -> str:
         """Of the cell's file; it names everything the numbers depend on."""
-        return f"{self.target}-{self.method}-{self.integrator}-{self.tolerance:g}-{self.draws}draws-seed{self.seed}.npz"
+        event_rate = "" if self.u_turn_factor == 1.0 else f"-c{self.u_turn_factor:g}"
+        return (
+            f"{self.target}-{self.method}-{self.integrator}-{self.tolerance:g}{event_rate}"
+            f"-{self.draws}draws-seed{self.seed}.npz"
+        )
 
 
 @dataclass
@@ -167,7 +175,7 @@ def load_cell(directory: Path, cell: Cell) -> CellResult | None:
     except CheckpointError:
         return None
     metadata = checkpoint.metadata
-    if metadata.get("version") != _VERSION or metadata["cell"] != dataclasses.asdict(cell):
+    if metadata.get("version") != _VERSION or Cell(**metadata["cell"]) != cell:
         return None
     return CellResult(
         cell=cell,

@@ -26,6 +26,7 @@ def plan_cells(
     tolerance: float | None,
     scale_down: int,
     seed: int,
+    u_turn_factor: float = 1.0,
 ) -> list[Cell]:
     """The cells of a run, by integrator, then in the order of the tables.
 
@@ -42,6 +43,7 @@ def plan_cells(
             tolerance=default_tolerance(integrator) if tolerance is None else tolerance,
             scale_down=scale_down,
             seed=seed,
+            u_turn_factor=u_turn_factor,
         )
         for integrator in integrators
         for target in TARGETS.values()

@@ -77,8 +77,8 @@ def _introduction(results: Sequence[CellResult], seconds: float) -> list[Block]:
     blocks: list[Block] = [
         Paragraph(
             "Ten independent trajectories per target and method: 6000 time units to tune centre and scale at event "
-            f"rate 0.2, 5000 to tune the event rate, then {lengths} time units with all of them fixed, one draw every 2. "
-            "VARI: marginal variances; ISG: integrated squared gradients; MCT: median crossing times."
+            f"rate 0.2, 5000 to tune the event rate, then {lengths} time units with all of them fixed, one draw every "
+            "2. VARI: marginal variances; ISG: integrated squared gradients; MCT: median crossing times."
         ),
         Paragraph(
             "S agrees if the means over ten trajectories differ by no more than four standard errors of the difference "

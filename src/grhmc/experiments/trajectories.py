@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grhmc import sample
+from grhmc import PaperWarmup, sample
 from grhmc.experiments.cells import LSODA, SAMPLE_INTERVAL, TRAJECTORIES, Cell
 from grhmc.models.log_density import LogDensity
 from grhmc.outcomes import Outcome
@@ -63,7 +63,7 @@ def _with_own_integrator(cell: Cell, model: LogDensity, cores: int) -> Trajector
         integrator=cell.integrator,
         tolerance=cell.tolerance,
         sample_interval=SAMPLE_INTERVAL,
-        warmup="paper",
+        warmup=PaperWarmup(u_turn_factor=cell.u_turn_factor),
         progress_bar=False,
     )
     if Outcome.INTERRUPTED.name in result.attrs["outcomes"]:
@@ -108,6 +108,7 @@ def _with_lsoda(cell: Cell, model: LogDensity) -> Trajectories:
         start=starting_points(cell, model.dim),
         seed=cell.seed,
         tolerance=cell.tolerance,
+        u_turn_factor=cell.u_turn_factor,
     )
     return Trajectories(
         draws=run.draws,

@@ -35,7 +35,7 @@ def warmup_stages(settings: RunSettings) -> list[Stage]:
             event_rate=warmup.event_rate if isinstance(rate, str) else float(rate),
             time_factor=warmup.time_factor,
             apply_at_crossing=warmup.apply_at_crossing,
-            u_turn_factor=settings.events.u_turn_factor,
+            u_turn_factor=warmup.u_turn_factor,
         )
     return practical_stages(
         settings.tune,

@@ -1,0 +1,1 @@
+"""Slow, independent implementations that the fast ones are checked against."""
