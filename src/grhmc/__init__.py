@@ -2,13 +2,17 @@
 
 from grhmc import datasets
 from grhmc._version import __version__
-from grhmc.models import GradientError, LogDensity, from_numba, from_pointer, from_python
+from grhmc.comparison import Comparison, compare
+from grhmc.diagnostics import summary
+from grhmc.models import GradientError, LogDensity, from_numba, from_pointer, from_pymc, from_python, from_stan
 from grhmc.models.path_functions import path_functions_from_numba
 from grhmc.outcomes import InitializationError, Outcome, SamplingError
+from grhmc.plotting import plot_crossing_times, plot_ess_comparison, plot_scale_history, plot_trace_with_events
 from grhmc.sampling import Tuned, sample, tune
 from grhmc.settings import PaperWarmup
 
 __all__ = [
+    "Comparison",
     "GradientError",
     "InitializationError",
     "LogDensity",
@@ -17,11 +21,19 @@ __all__ = [
     "SamplingError",
     "Tuned",
     "__version__",
+    "compare",
     "datasets",
     "from_numba",
     "from_pointer",
+    "from_pymc",
     "from_python",
+    "from_stan",
     "path_functions_from_numba",
+    "plot_crossing_times",
+    "plot_ess_comparison",
+    "plot_scale_history",
+    "plot_trace_with_events",
     "sample",
+    "summary",
     "tune",
 ]

@@ -11,6 +11,7 @@ import numba
 import numpy as np
 
 from grhmc._version import __version__
+from grhmc.models.as_log_density import as_log_density
 from grhmc.models.log_density import LogDensity
 from grhmc.outcomes import Outcome, SamplingError, explain
 from grhmc.results.datatree import build_datatree
@@ -60,7 +61,7 @@ class Tuned:
 
 
 def sample(
-    model: LogDensity,
+    model: Any,
     *,
     scale: str | Sequence[float] | np.ndarray = "isg",
     draws: int = 1000,
@@ -86,8 +87,9 @@ def sample(
 
     Parameters
     ----------
-    model : LogDensity
-        From `from_numba`, `from_python`, `from_pointer`, ...
+    model : LogDensity or pymc.Model
+        A log density made by `from_stan`, `from_pymc`, `from_numba`, `from_python`, `from_pointer`, ...; or a model of
+        another package as it is.
     scale : {"isg", "vari", "geo", "mct", "identity"} or array of shape (dim,)
         How the diagonal scale is tuned: by integrated squared gradients, by marginal variances, by the geometric mean
         of these two, by median crossing times, or not at all; numbers fix it.
@@ -143,6 +145,7 @@ def sample(
     Exception
         Whatever the log density raised, with its traceback; its `partial_result` holds the draws made until then.
     """
+    model = check_model(model)
     settings = RunSettings(
         draws=draws,
         tune=tune,
@@ -156,7 +159,7 @@ def sample(
         check_gradient=check_gradient,
         integrator=IntegratorSettings(integrator, tolerance),
         events=EventSettings(event_rate, event_rate_kind, refreshment),
-        scale=ScaleSettings.parse(scale, check_model(model).dim),
+        scale=ScaleSettings.parse(scale, model.dim),
     )
     stages = [*warmup_stages(settings), final_stage(settings)]
     run = prepare(model, settings, stages, init, path_functions)
@@ -164,7 +167,7 @@ def sample(
 
 
 def tune(
-    model: LogDensity,
+    model: Any,
     *,
     scale: str = "isg",
     tune: int = 1000,
@@ -190,6 +193,7 @@ def tune(
     """
     if isinstance(tune, int) and not isinstance(tune, bool) and tune < _MIN_TUNE:
         raise ValueError(f"tune must be {_MIN_TUNE} or more for a tuned scale, got {tune}")
+    model = check_model(model)
     settings = RunSettings(
         draws=1,
         tune=tune,
@@ -201,7 +205,7 @@ def tune(
         check_gradient=check_gradient,
         integrator=IntegratorSettings(integrator, tolerance),
         events=EventSettings(event_rate, event_rate_kind),
-        scale=ScaleSettings.parse(scale, check_model(model).dim),
+        scale=ScaleSettings.parse(scale, model.dim),
     )
     run = prepare(model, settings, warmup_stages(settings), init, None)
     result = run_to_end(model, settings, run, None)
@@ -224,13 +228,8 @@ _MIN_TUNE = 20
 
 
 def check_model(model: Any) -> LogDensity:
-    """Raise unless `model` is something the sampler can use."""
-    if not isinstance(model, LogDensity):
-        raise TypeError(
-            f"model must be a log density made by grhmc.from_numba, from_python or another front-end, got "
-            f"{type(model).__name__}: {model!r}"
-        )
-    return model
+    """Turn `model` into what the sampler can use, or raise a TypeError."""
+    return as_log_density(model)
 
 
 def prepare(

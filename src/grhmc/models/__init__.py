@@ -3,7 +3,9 @@
 from grhmc.density_pointer import DENSITY_SIGNATURE
 from grhmc.models.from_numba import from_numba
 from grhmc.models.from_pointer import from_pointer
+from grhmc.models.from_pymc import from_pymc
 from grhmc.models.from_python import from_python
+from grhmc.models.from_stan import from_stan
 from grhmc.models.gradient_check import GradientError
 from grhmc.models.log_density import LogDensity
 from grhmc.models.variables import Variable
@@ -15,5 +17,7 @@ __all__ = [
     "Variable",
     "from_numba",
     "from_pointer",
+    "from_pymc",
     "from_python",
+    "from_stan",
 ]

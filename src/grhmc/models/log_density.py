@@ -162,6 +162,10 @@ class LogDensity:
         """Return the exception behind code 3, or None, and forget it."""
         return None
 
+    def take_message(self) -> str:
+        """What the density said about the last place it refused (code 1 or 2), or an empty string; forgets it."""
+        return ""
+
     def for_thread(self) -> LogDensity:
         """A model that another thread may use at the same time as this one: here this one itself.
 

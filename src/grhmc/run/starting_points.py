@@ -93,6 +93,12 @@ def find_start(model: LogDensity, rng: np.random.Generator, init: np.ndarray | N
 
 def _try_point(model: LogDensity, point: np.ndarray) -> tuple[np.ndarray | None, str]:
     """The gradient at a point, or what is wrong there in words."""
+    gradient, problem = _evaluate(model, point)
+    message = model.take_message()
+    return gradient, f"{problem} ({message})" if gradient is None and message else problem
+
+
+def _evaluate(model: LogDensity, point: np.ndarray) -> tuple[np.ndarray | None, str]:
     log_density, gradient, code = model.evaluate(point)
     if code == EXCEPTION:
         error = model.take_exception()

@@ -1,0 +1,81 @@
+"""Models from Stan programs: interpreted, compiled here, or compiled before."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from grhmc.models.stan_density import StanDensity
+from grhmc.models.stan_library import StanInstance, StanLibrary
+from grhmc.models.stan_program import Source, compile_program, read_data, read_program
+
+
+def from_stan(
+    program: str | os.PathLike[str],
+    data: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    *,
+    backend: str = "auto",
+    dims: Mapping[str, Sequence[str]] | None = None,
+    coords: Mapping[str, Sequence[Any]] | None = None,
+    seed: int = 0,
+) -> StanDensity:
+    """Make a model from a Stan program.
+
+    Parameters
+    ----------
+    program : str or path
+        The text of a Stan program, the path of a ``.stan`` file, or the path of a model that BridgeStan has compiled
+        (``.so``, ``.dylib``, ``.dll``), which needs no package.
+    data : mapping, str or path, optional
+        Values of the program's data, JSON text, or the path of a JSON file. Arrays may be NumPy's; booleans become 0
+        and 1.
+    backend : {"auto", "stanli", "bridgestan"}
+        What runs a program that is not compiled yet: stanli interprets it at once and needs no compiler; bridgestan
+        compiles it with a C++ compiler, which takes a minute. "auto" takes what is installed, stanli first.
+    dims : mapping of str to sequence of str, optional
+        Names of the axes of Stan's variables, by variable.
+    coords : mapping of str to sequence, optional
+        Labels along these axes.
+    seed : int
+        For random numbers in ``transformed data`` and ``generated quantities``, 0 to 2**32 - 1.
+
+    Returns
+    -------
+    StanDensity
+        Its variables are the parameters, transformed parameters and generated quantities. Those of size zero are left
+        out: Stan's interface does not mention them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as described, the program is not valid, or the data do not fit it; with Stan's message.
+    FileNotFoundError
+        If a file does not exist.
+    ImportError
+        If no backend is installed.
+
+    Notes
+    -----
+    An error in the program, such as ``reject()`` or a covariance that is not positive definite, means "outside the
+    support" during sampling. The values of generated quantities with random numbers depend on the draw and `seed` only.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
+        raise ValueError(f"seed must be an integer from 0 to 2**32 - 1, got {seed!r}")
+    return _make(
+        read_program(program), json.dumps(read_data(data)), backend, dict(dims or {}), dict(coords or {}), seed
+    )
+
+
+def _make(
+    source: Source,
+    data: str,
+    backend: str,
+    dims: Mapping[str, Sequence[str]],
+    coords: Mapping[str, Sequence[Any]],
+    seed: int,
+) -> StanDensity:
+    path, json_data = compile_program(source, json.loads(data), backend)
+    instance = StanInstance(StanLibrary(path), json_data, seed)
+    return StanDensity(instance, dims, coords, (_make, (source, data, backend, dims, coords, seed)))

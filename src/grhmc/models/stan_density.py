@@ -1,0 +1,114 @@
+"""The log density of a Stan model, evaluated through BridgeStan's C interface without Python in between."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from grhmc.models import stan_adapter
+from grhmc.models.log_density import LogDensity
+from grhmc.models.stan_library import StanInstance
+from grhmc.models.stan_names import bracketed, parse_columns
+from grhmc.models.variables import Variable
+
+
+class StanDensity(LogDensity):
+    """A Stan model as a log density; made by `from_stan`.
+
+    Parameters
+    ----------
+    instance : StanInstance
+    dims : mapping of str to sequence of str
+        Names of the axes of Stan's variables.
+    coords : mapping of str to sequence
+        Labels along those axes.
+    rebuild : tuple (callable, arguments)
+        For pickling.
+    mutex : ndarray, optional
+        Held during an evaluation, where the library cannot take more than one at a time.
+    """
+
+    def __init__(
+        self,
+        instance: StanInstance,
+        dims: Mapping[str, Sequence[str]],
+        coords: Mapping[str, Sequence[Any]],
+        rebuild: tuple[Callable[..., LogDensity], tuple[Any, ...]],
+        mutex: np.ndarray | None = None,
+    ) -> None:
+        if instance.dim == 0:
+            raise ValueError(f"the Stan program {instance.name!r} has no parameters, so there is nothing to sample")
+        self.instance = instance
+        self._columns = parse_columns(instance.names)
+        unknown = sorted(set(dims) - set(self._columns))
+        if unknown:
+            raise ValueError(
+                f"dims names {unknown}, which are no outputs of the Stan program; it has {sorted(self._columns)}"
+            )
+        self._arguments = (dims, coords, rebuild)
+        self._mutex = stan_adapter.make_mutex() if mutex is None and not instance.is_thread_safe else mutex
+        self._table = _fill_table(instance, self._mutex)
+        super().__init__(
+            instance.dim,
+            stan_adapter.adapter_address(),
+            user_data=self._table.ctypes.data,
+            variables=[
+                Variable(name, columns.shape, tuple(dims[name]) if name in dims else None)
+                for name, columns in self._columns.items()
+            ],
+            coordinate_names=[bracketed(name) for name in instance.coordinate_names],
+            coords=coords,
+            keep_alive=(instance, self._table, self._mutex),
+            holds_gil=not instance.is_thread_safe,
+            rebuild=rebuild,
+        )
+
+    def constrain(self, draws: np.ndarray) -> dict[str, np.ndarray]:
+        """Parameters, transformed parameters and generated quantities of unconstrained draws, shape (n, dim).
+
+        Where Stan raises an error, all variables of the draw are nan, and a warning gives Stan's message.
+        """
+        draws = np.asarray(draws, dtype=np.float64)
+        if draws.ndim != 2 or draws.shape[1] != self.dim:
+            raise ValueError(f"draws must have shape (n, {self.dim}), got {draws.shape}")
+        values, n_failed, message = self.instance.constrain(draws)
+        if n_failed:
+            warnings.warn(
+                f"Stan could not compute the outputs of {n_failed} of {len(draws)} draws, which are nan now: {message}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return {name: values[:, columns] for name, columns in self._columns.items()}
+
+    def take_message(self) -> str:
+        """Stan's message from the last evaluation that failed, or an empty string; forgets it."""
+        address = int(self._table[stan_adapter.MESSAGE])
+        self._table[stan_adapter.MESSAGE] = 0
+        return self.instance.library.take_message(ctypes.c_char_p(address)) if address else ""
+
+    def for_thread(self) -> StanDensity:
+        """The same instance, which threads may share if Stan was built for that, with a place for messages of its own.
+
+        Other libraries keep the tape of their automatic differentiation in a global variable that instances, and even
+        copies of the library, share: there, one evaluation at a time takes the mutex.
+        """
+        return StanDensity(self.instance, *self._arguments, mutex=self._mutex)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_table"):
+            self.take_message()
+
+
+def _fill_table(instance: StanInstance, mutex: np.ndarray | None) -> np.ndarray:
+    table = np.zeros(stan_adapter.N_WORDS, dtype=np.int64)
+    table[stan_adapter.MODEL] = instance.pointer or 0
+    table[stan_adapter.EVALUATE] = instance.library.address("bs_log_density_gradient")
+    table[stan_adapter.FREE] = instance.library.address("bs_free_error_msg")
+    if mutex is not None:
+        table[stan_adapter.MUTEX] = mutex.ctypes.data
+        table[[stan_adapter.LOCK, stan_adapter.UNLOCK]] = stan_adapter.mutex_functions()
+    return table

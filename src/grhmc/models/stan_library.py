@@ -1,0 +1,177 @@
+"""A Stan model behind the C interface of BridgeStan, whoever compiled it: load, construct, ask, constrain."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_MESSAGE = ctypes.POINTER(ctypes.c_char_p)
+_ADDRESS = ctypes.c_void_p
+
+# Name: (result, arguments). From bridgestan.h, version 2.
+_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "bs_model_construct": (_ADDRESS, (ctypes.c_char_p, ctypes.c_uint, _MESSAGE)),
+    "bs_model_destruct": (None, (_ADDRESS,)),
+    "bs_free_error_msg": (None, (_ADDRESS,)),
+    "bs_name": (ctypes.c_char_p, (_ADDRESS,)),
+    "bs_model_info": (ctypes.c_char_p, (_ADDRESS,)),
+    "bs_param_names": (ctypes.c_char_p, (_ADDRESS, ctypes.c_bool, ctypes.c_bool)),
+    "bs_param_unc_names": (ctypes.c_char_p, (_ADDRESS,)),
+    "bs_param_num": (ctypes.c_int, (_ADDRESS, ctypes.c_bool, ctypes.c_bool)),
+    "bs_param_unc_num": (ctypes.c_int, (_ADDRESS,)),
+    "bs_param_constrain": (
+        ctypes.c_int,
+        (_ADDRESS, ctypes.c_bool, ctypes.c_bool, _ADDRESS, _ADDRESS, _ADDRESS, _MESSAGE),
+    ),
+    "bs_log_density_gradient": (
+        ctypes.c_int,
+        (_ADDRESS, ctypes.c_bool, ctypes.c_bool, _ADDRESS, _ADDRESS, _ADDRESS, _MESSAGE),
+    ),
+    "bs_rng_construct": (_ADDRESS, (ctypes.c_uint, _MESSAGE)),
+    "bs_rng_destruct": (None, (_ADDRESS,)),
+}
+
+
+class StanLibrary:
+    """A shared library with the BridgeStan interface.
+
+    Parameters
+    ----------
+    path : path
+        Of the library.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be loaded, or is no such library.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path).resolve()
+        try:
+            self._library = ctypes.CDLL(str(self.path))
+        except OSError as error:
+            raise ValueError(f"the library {self.path} cannot be loaded: {error}") from error
+        for name, (result, arguments) in _FUNCTIONS.items():
+            try:
+                function = getattr(self._library, name)
+            except AttributeError:
+                raise ValueError(
+                    f"the library {self.path} has no function {name}: it is not a Stan model compiled by BridgeStan 2, "
+                    "such as bridgestan.compile_model makes"
+                ) from None
+            function.restype = result
+            function.argtypes = arguments
+            setattr(self, name.removeprefix("bs_"), function)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+    def address(self, name: str) -> int:
+        """Address of one of its functions."""
+        return ctypes.cast(getattr(self._library, name), _ADDRESS).value or 0
+
+    def take_message(self, message: ctypes.c_char_p) -> str:
+        """Read an error message and free it."""
+        text = (message.value or b"").decode(errors="replace").strip()
+        if message.value is not None:
+            self.free_error_msg(ctypes.cast(message, _ADDRESS))
+        return text or "Stan gave no reason"
+
+
+class StanInstance:
+    """A Stan program with its data.
+
+    Parameters
+    ----------
+    library : StanLibrary
+    data : str
+        JSON.
+    seed : int
+        For random numbers in ``transformed data`` and ``generated quantities``.
+
+    Attributes
+    ----------
+    is_thread_safe : bool
+        Whether the library was built with STAN_THREADS, so that threads may evaluate at the same time.
+    names, coordinate_names : tuple of str
+        Stan's flat names of the outputs (parameters, transformed parameters, generated quantities) and of the
+        unconstrained parameters.
+
+    Raises
+    ------
+    ValueError
+        With Stan's message, if the data do not fit the program.
+    """
+
+    def __init__(self, library: StanLibrary, data: str, seed: int) -> None:
+        self.library = library
+        self.data = data
+        self.seed = seed
+        self.pointer: int | None = None
+        message = ctypes.c_char_p()
+        self.pointer = library.model_construct(data.encode(), seed, ctypes.byref(message))
+        if not self.pointer:
+            raise ValueError(f"Stan cannot make the model from this program and data: {library.take_message(message)}")
+        self.name = library.name(self.pointer).decode()
+        self.is_thread_safe = "STAN_THREADS=true" in library.model_info(self.pointer).decode()
+        self._has_generated_quantities = library.param_num(self.pointer, True, True) > library.param_num(
+            self.pointer, True, False
+        )
+        self.names = _split(library.param_names(self.pointer, True, self._has_generated_quantities))
+        self.coordinate_names = _split(library.param_unc_names(self.pointer))
+        self.dim: int = library.param_unc_num(self.pointer)
+
+    def __del__(self) -> None:
+        if getattr(self, "pointer", None):
+            self.library.model_destruct(self.pointer)
+            self.pointer = None
+
+    def constrain(self, draws: np.ndarray) -> tuple[np.ndarray, int, str]:
+        """Evaluate all outputs.
+
+        Parameters
+        ----------
+        draws : ndarray, shape (n, dim)
+            Unconstrained.
+
+        Returns
+        -------
+        values : ndarray, shape (n, len(names))
+            Rows where Stan raised an error are nan.
+        n_failed : int
+        message : str
+            Stan's, for the last row that failed.
+
+        Notes
+        -----
+        Random numbers of a draw's generated quantities come from a generator seeded by the draw itself and the model's
+        seed. So they depend on nothing else: not on the other draws, the number of chains, or where a run was resumed.
+        """
+        draws = np.ascontiguousarray(draws, dtype=np.float64)
+        values = np.empty((len(draws), len(self.names)))
+        message = ctypes.c_char_p()
+        reference = ctypes.byref(message)
+        constrain, with_random = self.library.param_constrain, self._has_generated_quantities
+        n_failed, text, rng = 0, "", None
+        for row, output in zip(draws, values, strict=True):
+            if with_random:
+                rng = self.library.rng_construct(zlib.crc32(row.tobytes(), self.seed), None)
+            if constrain(self.pointer, True, with_random, row.ctypes.data, output.ctypes.data, rng, reference):
+                output.fill(np.nan)
+                n_failed += 1
+                text = self.library.take_message(message)
+                message.value = None
+            if with_random:
+                self.library.rng_destruct(rng)
+        return values, n_failed, text
+
+
+def _split(names: bytes) -> Sequence[str]:
+    return tuple(names.decode().split(",")) if names else ()
