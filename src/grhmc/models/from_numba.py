@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numba
@@ -35,7 +35,10 @@ from grhmc.models.variables import Names, Variable, check_dim, parse_names, shap
 
 
 class NumbaDensity(LogDensity):
-    """A log density compiled by Numba; made by `from_numba`."""
+    """A log density compiled by Numba; made by `from_numba`, and derived from by front-ends that compile with Numba.
+
+    With `exceptions_are_fatal` False, a place where the function raises is outside the support.
+    """
 
     def __init__(
         self,
@@ -43,17 +46,27 @@ class NumbaDensity(LogDensity):
         dim: int,
         variables: Sequence[Variable],
         data: tuple[Any, ...],
-        rebuild: tuple[Callable[..., LogDensity], tuple[Any, ...]],
+        rebuild: tuple[Callable[..., LogDensity], tuple[Any, ...]] | None,
+        *,
+        coordinate_names: Sequence[str] | None = None,
+        coords: Mapping[str, Sequence[Any]] | None = None,
+        observed_data: Mapping[str, Any] | None = None,
+        exceptions_are_fatal: bool = True,
     ) -> None:
         self.data = data
         self._function = _jitted(f)
-        compiled = _compile(self._function, data_types(self.data))
+        compiled = _compile(
+            self._function, data_types(self.data), EXCEPTION if exceptions_are_fatal else NON_FINITE_DENSITY
+        )
         self._table = fill_table(self.data, dim)
         super().__init__(
             dim,
             compiled.address,
             user_data=self._table.ctypes.data,
             variables=variables,
+            coordinate_names=coordinate_names,
+            coords=coords,
+            observed_data=observed_data,
             keep_alive=(compiled, self._table, self.data),
             rebuild=rebuild,
         )
@@ -175,7 +188,7 @@ def _jitted(f: Callable[..., Any]) -> Any:
 
 
 @functools.lru_cache(maxsize=128)
-def _compile(function: Any, item_types: tuple[types.Type, ...]) -> Any:
+def _compile(function: Any, item_types: tuple[types.Type, ...], code_of_exception: int) -> Any:
     """Wrap a jitted function as a C function that reads its data from the user pointer."""
     read_data = data_reader(item_types)
     _check_return_type(function, item_types)
@@ -192,7 +205,7 @@ def _compile(function: Any, item_types: tuple[types.Type, ...]) -> Any:
             log_density = call(q, gradient, user_data)
         except Exception:
             record_failure(dim, q_pointer, user_data)  # pyright: ignore[reportCallIssue]
-            return EXCEPTION
+            return code_of_exception
         log_density_pointer[0] = log_density
         if log_density - log_density == 0.0:  # finite; np.isfinite takes 0.1 s to compile
             return FINE
