@@ -44,6 +44,20 @@ def new_figure(
     return figure, [list(row) for row in axes]
 
 
+def plain_log_axis(axis: Axes) -> None:
+    """A logarithmic vertical axis labelled with plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    axis.set_yscale("log")
+    low, high = axis.get_ylim()
+    wide = high / low > 30.0
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_formatter(FuncFormatter(lambda _value, _: ""))
+    if high / low < 1.5:
+        axis.set_yscale("linear")
+
+
 def save(figure: Figure, path: Path) -> Path:
     """Write a PNG."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -165,11 +165,13 @@ class Conclusion:
 
     Attributes
     ----------
+    target : str
     statement : str
     evidence : str
     holds : bool
     """
 
+    target: str
     statement: str
     evidence: str
     holds: bool
@@ -184,6 +186,7 @@ def conclusions(results: Sequence[CellResult]) -> list[Conclusion]:
             isg, vari = worst_per_1e5(by_name[target, "isg"]), worst_per_1e5(by_name[target, "vari"])
             found.append(
                 Conclusion(
+                    target,
                     f"On {target}, ISG beats VARI in the worst coordinate's ESS per evaluation.",
                     f"ISG {isg:.3g}, VARI {vari:.3g} per 100 000",
                     isg > vari,
@@ -196,6 +199,7 @@ def conclusions(results: Sequence[CellResult]) -> list[Conclusion]:
         first = {method: float(by_name["NG3", method].scale[:, 0].mean()) for method in METHODS}
         found.append(
             Conclusion(
+                "NG3",
                 "On NG3, MCT's S₁ is the largest: it sees the time between the modes.",
                 ", ".join(f"{method.upper()} {value:.2f}" for method, value in first.items()),
                 max(first, key=lambda method: first[method]) == "mct",
@@ -205,6 +209,7 @@ def conclusions(results: Sequence[CellResult]) -> list[Conclusion]:
         worst = {method: worst_per_1e5(by_name["F2", method]) for method in METHODS}
         found.append(
             Conclusion(
+                "F2",
                 "On F2, the methods rank ISG > MCT > VARI by the worst coordinate's ESS per evaluation.",
                 ", ".join(f"{method.upper()} {value:.3g}" for method, value in worst.items()),
                 worst["isg"] > worst["mct"] > worst["vari"],
@@ -217,9 +222,12 @@ def _same_scale(target: str, results: Sequence[CellResult]) -> Conclusion:
     means = np.array([result.scale.mean(axis=0) for result in results])
     errors = np.array([result.scale.std(axis=0, ddof=1) / math.sqrt(TRAJECTORIES) for result in results])
     largest_difference = float(np.max(np.ptp(means, axis=0) / means.mean(axis=0)))
-    within_error = np.ptp(means, axis=0) <= SCALE_STANDARD_ERRORS * np.sqrt((errors**2).sum(axis=0))
+    # The methods share seeds, and on a normal a path that makes VARI's S large makes ISG's small: their errors add up.
+    two_largest = np.sort(errors, axis=0)[-2:].sum(axis=0)
+    within_error = np.ptp(means, axis=0) <= SCALE_STANDARD_ERRORS * two_largest
     within_share = np.ptp(means, axis=0) <= SCALE_RELATIVE * means.mean(axis=0)
     return Conclusion(
+        target,
         f"On {target}, the three methods find the same S.",
         f"largest difference {100 * largest_difference:.1f} %",
         bool(np.all(within_error | within_share)),

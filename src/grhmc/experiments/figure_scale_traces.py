@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from grhmc.experiments.canvas import colour, new_figure, save
+from grhmc.experiments.canvas import colour, new_figure, plain_log_axis, save
 from grhmc.experiments.cells import CellResult
 from grhmc.experiments.document import Picture
 from grhmc.experiments.targets import TARGETS
@@ -33,7 +33,7 @@ def _draw(path: Path, table: int, results: Sequence[CellResult]) -> Picture:
                 shown = result.history_time <= _TUNING_TIME
                 lines = result.history_scale[:, shown, j].T
                 axis.plot(result.history_time[shown], lines, color=colour(result.cell.method), linewidth=0.6, alpha=0.6)
-            axis.set_yscale("log")
+            plain_log_axis(axis)
             axis.set_title(f"{target}, {of_target[0].names[j]}", fontsize=9)
     for axis in axes[-1]:
         axis.set_xlabel("process time", fontsize=9)

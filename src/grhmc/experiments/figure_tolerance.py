@@ -9,7 +9,7 @@ import numpy as np
 
 from grhmc import sample
 from grhmc.experiments.cache import cached
-from grhmc.experiments.canvas import new_figure, save
+from grhmc.experiments.canvas import new_figure, plain_log_axis, save
 from grhmc.experiments.cells import SAMPLE_INTERVAL, TRAJECTORIES, CellResult
 from grhmc.experiments.document import Picture
 from grhmc.experiments.effective_size import monitor_ess
@@ -43,9 +43,10 @@ def draw_tolerance(directory: Path, cells_directory: Path, results: Sequence[Cel
             at = DEFAULT_TOLERANCES[integrator]
             efficiency.axvline(at, color=shade, linewidth=0.8, linestyle=":")
             error.axvline(at, color=shade, linewidth=0.8, linestyle=":")
-        efficiency.set(xscale="log", yscale="log", title=target)
+        efficiency.set(xscale="log", title=target)
+        plain_log_axis(efficiency)
         error.axhline(4.0, color="#c0392b", linewidth=0.8)
-        error.set(yscale="log", xlabel="tolerance")
+        error.set(xlabel="tolerance", ylim=(0.0, max(5.0, error.get_ylim()[1])))
     axes[0][0].set_ylabel("worst ESS per 10⁵ evaluations", fontsize=9)
     axes[1][0].set_ylabel("worst moment, |difference| / s.e.", fontsize=9)
     axes[0][0].legend(fontsize=8, frameon=False)

@@ -14,7 +14,7 @@ from grhmc.experiments.cells import LSODA, CellResult
 from grhmc.experiments.comparison import Row, Verdict, compare_cell, conclusions
 from grhmc.experiments.document import Block, Bullets, Grid, Heading, Paragraph, Picture, to_html, to_markdown
 from grhmc.experiments.moments import Moment, cell_moments
-from grhmc.experiments.remarks import remark
+from grhmc.experiments.remarks import CONCLUSION_REMARKS, remark
 from grhmc.experiments.tables import (
     comparison_grid,
     conclusions_grid,
@@ -109,12 +109,17 @@ def _path_section(path: str, results: Sequence[CellResult], moments: Sequence[Mo
     for table in sorted({row.table for row in rows}):
         of_table = [row for row in rows if row.table == table]
         blocks += [Heading(f"Table {table}: {_TABLE_TITLES.get(table, '')}", 3), comparison_grid(of_table)]
-    remarks = _remarks(rows, moments)
+    remarks = _remarks(results, moments)
     if remarks:
         blocks += [Heading("Where ours and the published numbers disagree", 3), Bullets(tuple(remarks))]
     found = conclusions(results)
     if found:
         blocks += [Heading("The paper's conclusions", 3), conclusions_grid(found)]
+        reasons = {
+            c.target: CONCLUSION_REMARKS[c.target] for c in found if not c.holds and c.target in CONCLUSION_REMARKS
+        }
+        if reasons:
+            blocks.append(Bullets(tuple(f"{target}: {text}" for target, text in reasons.items())))
     if results[0].cell.integrator == LSODA:
         blocks += [Heading("Evaluations, where S agrees", 3), _counts(rows)]
     blocks += [
@@ -142,28 +147,34 @@ def _summary(rows: Sequence[Row], moments: Sequence[Moment]) -> Paragraph:
     )
 
 
-def _remarks(rows: Sequence[Row], moments: Sequence[Moment]) -> list[str]:
+def _remarks(results: Sequence[CellResult], moments: Sequence[Moment]) -> list[str]:
+    """One text per disagreeing row; moments of a cell together."""
     found = []
-    for row in rows:
-        label = f"{row.target} {row.method.upper()}, coordinate {row.coordinate}"
-        if row.s_verdict == Verdict.DISAGREE and row.published:
+    for result in results:
+        cell = result.cell
+        label = f"{cell.target} {cell.method.upper()}"
+        for row in compare_cell(result):
+            if row.published is None:
+                continue
+            if row.s_verdict == Verdict.DISAGREE:
+                found.append(
+                    f"{label}, coordinate {row.coordinate}: S is {row.s_mean:.3f}, published "
+                    f"{row.published.s_mean:.2f}. {remark('scale', cell, row.coordinate)}"
+                )
+            if row.ess_verdict == Verdict.DISAGREE:
+                found.append(
+                    f"{label}, coordinate {row.coordinate}: ESS is {row.ess_ratio:.2f} times the published one. "
+                    f"{remark('ess', cell, row.coordinate)}"
+                )
+        wrong = [m for m in moments if (m.target, m.method) == (cell.target, cell.method) and not m.agrees]
+        if wrong:
+            worst = max(wrong, key=lambda moment: abs(moment.z))
             found.append(
-                f"{label}: S is {row.s_mean:.3f}, published {row.published.s_mean:.2f}. "
-                f"{remark('scale', row.target, row.method, row.coordinate)}"
+                f"{label}: {len(wrong)} moments are off, most of all {worst.quantity} of {worst.name}, "
+                f"{worst.estimate:.4f} where {worst.expected:.4f} is expected ({worst.z:+.1f} standard errors). "
+                f"{remark('moment', cell, worst.name)}"
             )
-        if row.ess_verdict == Verdict.DISAGREE and row.published:
-            found.append(
-                f"{label}: ESS is {row.ess_ratio:.2f} times the published one. "
-                f"{remark('ess', row.target, row.method, row.coordinate)}"
-            )
-    for moment in moments:
-        if not moment.agrees:
-            found.append(
-                f"{moment.target} {moment.method.upper()}: {moment.quantity} of {moment.name} is {moment.estimate:.4f} "
-                f"where {moment.expected:.4f} is expected, {moment.z:+.1f} standard errors. "
-                f"{remark('moment', moment.target, moment.method, moment.name)}"
-            )
-    return [text.strip() for text in found]
+    return found
 
 
 def _counts(rows: Sequence[Row]) -> Grid:

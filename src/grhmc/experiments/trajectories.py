@@ -63,7 +63,10 @@ def _with_own_integrator(cell: Cell, model: LogDensity, cores: int) -> Trajector
         integrator=cell.integrator,
         tolerance=cell.tolerance,
         sample_interval=SAMPLE_INTERVAL,
-        warmup=PaperWarmup(u_turn_factor=cell.u_turn_factor),
+        warmup=PaperWarmup(
+            u_turn_factor=cell.u_turn_factor,
+            apply_at_crossing=cell.applies_at_crossing,
+        ),
         progress_bar=False,
     )
     if Outcome.INTERRUPTED.name in result.attrs["outcomes"]:

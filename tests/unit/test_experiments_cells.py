@@ -1,0 +1,143 @@
+"""Cells of the paper's tables: files, resuming, planning, and the command's options."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from grhmc.experiments import programme
+from grhmc.experiments.cells import Cell, CellResult, default_tolerance, load_cell, save_cell
+from grhmc.experiments.command import repeat_option_names
+from grhmc.experiments.programme import plan_cells, run_programme
+from grhmc.experiments.targets import TARGETS
+
+
+def made_up_result(cell: Cell, seed: int = 0) -> CellResult:
+    """A result with the shapes of a real one."""
+    rng = np.random.default_rng(seed)
+    dim = TARGETS[cell.target].dim
+    per_trajectory = {name: rng.uniform(1.0, 2.0, (10, dim)) for name in ("scale", "centre", "last", "path_mean")}
+    vectors = {name: rng.uniform(1.0, 2.0, dim) for name in ("mean", "mean_square", "sd", "sd_square")}
+    return CellResult(
+        cell=cell,
+        names=tuple(f"x[{j}]" for j in range(dim)),
+        ess=rng.uniform(1e4, 2e4, dim),
+        ess_squared=rng.uniform(1e4, 2e4, dim),
+        ess_trajectory=rng.uniform(1e3, 2e3, (10, dim)),
+        probability=np.zeros((0, dim)),
+        ess_probability=np.zeros((0, dim)),
+        event_rate=rng.uniform(0.3, 0.5, 10),
+        time_to_u_turn=rng.uniform(2.0, 3.0, 10),
+        n_tuning=rng.integers(1000, 2000, 10),
+        n_sampling=rng.integers(1000, 2000, 10),
+        history_time=np.arange(5.0),
+        history_scale=rng.uniform(1.0, 2.0, (10, 5, dim)),
+        tuning_seconds=1.0,
+        sampling_seconds=2.0,
+        **per_trajectory,
+        **vectors,
+    )
+
+
+CELL = Cell("G1", "isg", "rkn64", 1e-6, scale_down=20)
+
+
+def silent_console() -> Console:
+    return Console(file=io.StringIO())
+
+
+def test_a_cell_is_the_same_after_saving_and_loading(tmp_path):
+    result = made_up_result(CELL)
+    save_cell(tmp_path, result)
+    loaded = load_cell(tmp_path, CELL)
+    assert loaded is not None
+    for field in dataclasses.fields(CellResult):
+        np.testing.assert_equal(getattr(loaded, field.name), getattr(result, field.name), err_msg=field.name)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"target": "G2"},
+        {"method": "mct"},
+        {"integrator": "splitting"},
+        {"tolerance": 1e-5},
+        {"scale_down": 10},
+        {"seed": 1},
+        {"u_turn_factor": 1.3},
+    ],
+)
+def test_a_cell_with_any_other_setting_has_another_file(tmp_path, change):
+    save_cell(tmp_path, made_up_result(CELL))
+    assert load_cell(tmp_path, dataclasses.replace(CELL, **change)) is None
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    cells = [CELL, dataclasses.replace(CELL, method="vari")]
+    save_cell(tmp_path, made_up_result(cells[0], seed=5))
+    ran = []
+
+    def run(cell, cores=1):
+        ran.append(cell)
+        return made_up_result(cell)
+
+    monkeypatch.setattr(programme, "run_cell", run)
+    results = run_programme(cells, tmp_path, 1, silent_console())
+    assert ran == [cells[1]]
+    assert [result.cell for result in results] == cells
+    np.testing.assert_array_equal(results[0].ess, made_up_result(cells[0], seed=5).ess)
+    ran.clear()
+    run_programme(cells, tmp_path, 1, silent_console())
+    assert ran == []
+
+
+def test_an_interrupt_keeps_what_is_finished_and_nothing_else(tmp_path, monkeypatch):
+    cells = [CELL, dataclasses.replace(CELL, method="vari")]
+
+    def run(cell, cores=1):
+        if cell == cells[1]:
+            raise KeyboardInterrupt
+        return made_up_result(cell)
+
+    monkeypatch.setattr(programme, "run_cell", run)
+    with pytest.raises(KeyboardInterrupt):
+        run_programme(cells, tmp_path, 1, silent_console())
+    assert load_cell(tmp_path, cells[0]) is not None
+    assert load_cell(tmp_path, cells[1]) is None
+
+
+def test_a_damaged_file_is_run_again(tmp_path, monkeypatch):
+    save_cell(tmp_path, made_up_result(CELL))
+    path = tmp_path / CELL.file_name
+    path.write_bytes(path.read_bytes()[:100])
+    monkeypatch.setattr(programme, "run_cell", lambda cell, cores=1: made_up_result(cell))
+    run_programme([CELL], tmp_path, 1, silent_console())
+    assert load_cell(tmp_path, CELL) is not None
+
+
+def test_a_plan_has_every_target_of_the_tables_asked_for():
+    cells = plan_cells(
+        tables=[1, 3], methods=["isg"], integrators=["rkn64", "splitting"], tolerance=None, scale_down=2, seed=1
+    )
+    assert [cell.target for cell in cells] == 2 * ["G1", "G2", "G3", "G4", "F1", "F2"]
+    assert {cell.integrator: cell.tolerance for cell in cells} == {
+        "rkn64": 1e-6,
+        "splitting": default_tolerance("splitting"),
+    }
+
+
+def test_shortened_runs_are_scaled_up_to_the_full_length():
+    assert CELL.draws == 2500
+    assert CELL.length_factor == 20.0
+    assert Cell("G1", "isg", "rkn64", 1e-6).length_factor == 1.0
+
+
+def test_list_options_take_their_values_in_either_form():
+    spaced = ["--output", "d", "--tables", "1", "2", "--figures", "--method", "isg", "mct"]
+    repeated = ["--output", "d", "--tables", "1", "--tables", "2", "--figures", "--method", "isg", "--method", "mct"]
+    assert repeat_option_names(spaced) == repeated
+    assert repeat_option_names(repeated) == repeated
