@@ -1,0 +1,218 @@
+"""What the tests of the kernel layers share: integrators set up by hand, steps along known paths, single chains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ellipj
+
+from grhmc.dynamics.coefficients import TABLEAUS
+from grhmc.dynamics.density_call import init_density
+from grhmc.dynamics.nystrom_step import attempt_step
+from grhmc.dynamics.phase import Step, init_step, move_to_end
+from grhmc.dynamics.standardization import Standardization
+from grhmc.models import LogDensity, from_python
+from grhmc.run.chain import Chain
+from grhmc.sampling import final_stage, prepare, warmup_stages
+from grhmc.settings import EventSettings, IntegratorSettings, RunSettings, ScaleSettings
+from grhmc.tuning.stages import Stage
+
+INTEGRATORS = ("splitting", "rkn43", "rkn64")
+
+
+@dataclass
+class Oscillator:
+    """q'' = -q: any number of coordinates, each on its own orbit."""
+
+    start: np.ndarray
+    momentum: np.ndarray
+
+    @property
+    def model(self) -> LogDensity:
+        return from_python(lambda q: (-0.5 * q @ q, -q), len(self.start))
+
+    def at(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """Exact position and momentum."""
+        cosine, sine = np.cos(time), np.sin(time)
+        return self.start * cosine + self.momentum * sine, self.momentum * cosine - self.start * sine
+
+
+@dataclass
+class Pendulum:
+    """q'' = -sin q from q = 0, with maximal angle 2 arcsin(modulus)."""
+
+    modulus: float = 0.8
+
+    @property
+    def model(self) -> LogDensity:
+        return from_python(lambda q: (np.cos(q).sum(), -np.sin(q)), 1)
+
+    def at(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """Exact position and momentum, by Jacobi's elliptic functions."""
+        sn, cn, _, _ = ellipj(time, self.modulus**2)
+        return np.array([2.0 * np.arcsin(self.modulus * sn)]), np.array([2.0 * self.modulus * cn])
+
+
+OSCILLATOR = Oscillator(np.array([1.0, -0.3]), np.array([0.2, 1.1]))
+PENDULUM = Pendulum()
+ORBITS: dict[str, Any] = {"oscillator": OSCILLATOR, "pendulum": PENDULUM}
+
+
+class Dynamics:
+    """One integrator on one density, from a given state on."""
+
+    def __init__(
+        self,
+        integrator: str,
+        model: LogDensity,
+        position: np.ndarray,
+        momentum: np.ndarray,
+        standardization: Standardization | None = None,
+    ) -> None:
+        self.model = model
+        self.tableau = TABLEAUS[integrator].to_arrays()
+        self.density = init_density(model.address, model.user_data, model.dim)
+        self.standardization = standardization or Standardization(np.zeros(model.dim), np.ones(model.dim))
+        self.step = init_step(model.dim, len(self.tableau.nodes))
+        self.step.position[:] = position
+        self.step.momentum[:] = momentum
+        point = self.standardization.centre + self.standardization.scale * position
+        self.log_density, gradient, _ = model.evaluate(point)
+        self.step.stage_forces[0] = self.standardization.scale * gradient
+
+    def attempt(self, duration: float) -> tuple[int, int, float, float]:
+        """Code, gradients, log density at the end and local error of one attempt."""
+        return attempt_step(self.tableau, self.density, self.standardization, self.step, duration)
+
+    def advance(self, duration: float, n_steps: int = 1) -> None:
+        """Take steps of fixed size."""
+        for _ in range(n_steps):
+            code, _, self.log_density, _ = self.attempt(duration)
+            if code != 0:
+                raise RuntimeError(f"a step failed with code {code}")
+            move_to_end(self.step)
+
+    def flip(self) -> None:
+        """Reverse the momentum."""
+        self.step.momentum[:] *= -1.0
+
+    @property
+    def energy(self) -> float:
+        return 0.5 * float(self.step.momentum @ self.step.momentum) - self.log_density
+
+
+def step_between(
+    position: Callable[[float], Any],
+    momentum: Callable[[float], Any],
+    force: Callable[[float], Any],
+    start: float,
+    end: float,
+    n_stages: int = 3,
+) -> Step:
+    """A step whose two ends lie on a known path; the stages between them stay zero."""
+    step = init_step(len(np.atleast_1d(position(start))), n_stages)
+    step.position[:], step.end_position[:] = position(start), position(end)
+    step.momentum[:], step.end_momentum[:] = momentum(start), momentum(end)
+    step.stage_forces[0], step.stage_forces[-1] = force(start), force(end)
+    return step
+
+
+def orbit_step(orbit: Oscillator, start: float, end: float) -> Step:
+    """A step between two exact points of an oscillator's orbit."""
+    return step_between(lambda t: orbit.at(t)[0], lambda t: orbit.at(t)[1], lambda t: -orbit.at(t)[0], start, end)
+
+
+def polynomial_step(*coefficients: list[float], duration: float) -> Step:
+    """A step along polynomials of time of degree five or less, one per coordinate: dense output is exact on them."""
+    paths = [np.polynomial.Polynomial(given) for given in coefficients]
+    return step_between(
+        lambda t: [path(t) for path in paths],
+        lambda t: [path.deriv()(t) for path in paths],
+        lambda t: [path.deriv(2)(t) for path in paths],
+        0.0,
+        duration,
+    )
+
+
+def fitted_slope(steps: Any, errors: Any) -> float:
+    """Slope of log error against log step by least squares."""
+    return float(np.polyfit(np.log(steps), np.log(errors), 1)[0])
+
+
+def run_settings(
+    *,
+    scale: Any = "identity",
+    dim: int = 1,
+    draws: int = 100,
+    tune: int = 0,
+    chains: int = 1,
+    seed: int = 1,
+    sample_interval: float | None = 1.0,
+    save_warmup: bool = False,
+    n_time_averages: int = 50,
+    event_rate: str | float = 0.5,
+    event_rate_kind: str = "constant",
+    refreshment: str | float = "full",
+    **integrator: Any,
+) -> RunSettings:
+    """Settings in which everything is fixed unless asked for; `integrator` goes to `IntegratorSettings`."""
+    return RunSettings(
+        draws=draws,
+        tune=tune,
+        chains=chains,
+        seed=seed,
+        sample_interval=sample_interval,
+        save_warmup=save_warmup,
+        n_time_averages=n_time_averages,
+        progress_bar=False,
+        check_gradient=False,
+        integrator=IntegratorSettings(**integrator),
+        events=EventSettings(event_rate, event_rate_kind, refreshment),
+        scale=ScaleSettings.parse(scale, dim),
+    )
+
+
+def make_chains(
+    model: LogDensity,
+    settings: RunSettings,
+    *,
+    warmup: list[Stage] | None = None,
+    init: Any = None,
+    path_functions: Any = None,
+) -> list[Chain]:
+    """Chains as `sample` would make them, not yet advanced."""
+    stages = [*(warmup_stages(settings) if warmup is None else warmup), final_stage(settings)]
+    return prepare(model, settings, stages, init, path_functions)
+
+
+def make_chain(model: LogDensity, settings: RunSettings, **how: Any) -> Chain:
+    """The only chain of such a run."""
+    (chain,) = make_chains(model, settings, **how)
+    return chain
+
+
+def finish(chain: Chain, block_sizes: Callable[[], int] = lambda: 100_000) -> Chain:
+    """Advance a chain to its end in blocks of the given sizes."""
+    while chain.advance(block_sizes()) == 0:
+        pass
+    return chain
+
+
+def record_arrays(chain: Chain) -> dict[str, np.ndarray]:
+    """Everything a chain reports but seconds, under flat names."""
+    record = chain.record()
+    arrays = {"draws": record.draws, "warmup_draws": record.warmup_draws}
+    for group in ("statistics", "warmup_statistics", "time_average", "tuning"):
+        arrays |= {f"{group}.{name}": values for name, values in getattr(record, group).items()}
+    return {name: np.array(values) for name, values in arrays.items()}
+
+
+def assert_same_record(left: Chain, right: Chain) -> None:
+    """Two chains must have reported the same, bit by bit."""
+    expected, found = record_arrays(left), record_arrays(right)
+    assert list(expected) == list(found)
+    for name, values in expected.items():
+        assert np.array_equal(values, found[name], equal_nan=True), f"{name} differs"
