@@ -169,7 +169,9 @@ class Chain:
     def draws_done(self) -> int:
         """Draws of warm-up and sampling made so far."""
         before = sum(stage.n_draws for stage in self.stages[: max(self.stage_index, 0)])
-        return before + int(self.process.clock.draw_index[0])
+        # By way of the record: setting an attribute of a recarray passes through the array's own attributes, where
+        # another thread, the progress display's, can see it for a moment as a plain number.
+        return before + int(self.process.clock[0].draw_index)
 
     @property
     def counts(self) -> ChainCounts:
