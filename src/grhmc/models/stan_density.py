@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import warnings
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,8 +12,8 @@ import numpy as np
 
 from grhmc.models import stan_adapter
 from grhmc.models.log_density import LogDensity
-from grhmc.models.stan_library import StanInstance
-from grhmc.models.stan_names import bracketed, parse_columns
+from grhmc.models.stan_library import StanInstance, StanLibrary
+from grhmc.models.stan_names import parse_columns
 from grhmc.models.variables import Variable
 
 
@@ -52,6 +53,7 @@ class StanDensity(LogDensity):
         self._arguments = (dims, coords, rebuild)
         self._mutex = stan_adapter.make_mutex() if mutex is None and not instance.is_thread_safe else mutex
         self._table = _fill_table(instance, self._mutex)
+        weakref.finalize(self, _take_message, self._table, instance.library)
         super().__init__(
             instance.dim,
             stan_adapter.adapter_address(),
@@ -60,7 +62,7 @@ class StanDensity(LogDensity):
                 Variable(name, columns.shape, tuple(dims[name]) if name in dims else None)
                 for name, columns in self._columns.items()
             ],
-            coordinate_names=[bracketed(name) for name in instance.coordinate_names],
+            coordinate_names=instance.coordinate_names,
             coords=coords,
             keep_alive=(instance, self._table, self._mutex),
             holds_gil=not instance.is_thread_safe,
@@ -86,9 +88,7 @@ class StanDensity(LogDensity):
 
     def take_message(self) -> str:
         """Stan's message from the last evaluation that failed, or an empty string; forgets it."""
-        address = int(self._table[stan_adapter.MESSAGE])
-        self._table[stan_adapter.MESSAGE] = 0
-        return self.instance.library.take_message(ctypes.c_char_p(address)) if address else ""
+        return _take_message(self._table, self.instance.library)
 
     def for_thread(self) -> StanDensity:
         """The same instance, which threads may share if Stan was built for that, with a place for messages of its own.
@@ -98,14 +98,17 @@ class StanDensity(LogDensity):
         """
         return StanDensity(self.instance, *self._arguments, mutex=self._mutex)
 
-    def __del__(self) -> None:
-        if hasattr(self, "_table"):
-            self.take_message()
+
+def _take_message(table: np.ndarray, library: StanLibrary) -> str:
+    """Read and free the message in the table."""
+    address = int(table[stan_adapter.MESSAGE])
+    table[stan_adapter.MESSAGE] = 0
+    return library.take_message(ctypes.c_char_p(address)) if address else ""
 
 
 def _fill_table(instance: StanInstance, mutex: np.ndarray | None) -> np.ndarray:
     table = np.zeros(stan_adapter.N_WORDS, dtype=np.int64)
-    table[stan_adapter.MODEL] = instance.pointer or 0
+    table[stan_adapter.MODEL] = instance.pointer
     table[stan_adapter.EVALUATE] = instance.library.address("bs_log_density_gradient")
     table[stan_adapter.FREE] = instance.library.address("bs_free_error_msg")
     if mutex is not None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+import weakref
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from grhmc.models.stan_coordinates import name_stan_coordinates
 
 _MESSAGE = ctypes.POINTER(ctypes.c_char_p)
 _ADDRESS = ctypes.c_void_p
@@ -100,9 +103,10 @@ class StanInstance:
     ----------
     is_thread_safe : bool
         Whether the library was built with STAN_THREADS, so that threads may evaluate at the same time.
-    names, coordinate_names : tuple of str
-        Stan's flat names of the outputs (parameters, transformed parameters, generated quantities) and of the
-        unconstrained parameters.
+    names : tuple of str
+        Stan's flat names of the outputs: parameters, transformed parameters, generated quantities.
+    coordinate_names : tuple of str
+        Of the unconstrained parameters, ``beta[2]``.
 
     Raises
     ------
@@ -114,24 +118,24 @@ class StanInstance:
         self.library = library
         self.data = data
         self.seed = seed
-        self.pointer: int | None = None
         message = ctypes.c_char_p()
-        self.pointer = library.model_construct(data.encode(), seed, ctypes.byref(message))
+        self.pointer: int = library.model_construct(data.encode(), seed, ctypes.byref(message)) or 0
         if not self.pointer:
             raise ValueError(f"Stan cannot make the model from this program and data: {library.take_message(message)}")
+        weakref.finalize(self, library.model_destruct, self.pointer)
         self.name = library.name(self.pointer).decode()
         self.is_thread_safe = "STAN_THREADS=true" in library.model_info(self.pointer).decode()
         self._has_generated_quantities = library.param_num(self.pointer, True, True) > library.param_num(
             self.pointer, True, False
         )
         self.names = _split(library.param_names(self.pointer, True, self._has_generated_quantities))
-        self.coordinate_names = _split(library.param_unc_names(self.pointer))
         self.dim: int = library.param_unc_num(self.pointer)
-
-    def __del__(self) -> None:
-        if getattr(self, "pointer", None):
-            self.library.model_destruct(self.pointer)
-            self.pointer = None
+        parameters = _split(library.param_names(self.pointer, False, False))
+        self.coordinate_names = name_stan_coordinates(
+            _split(library.param_unc_names(self.pointer)),
+            parameters,
+            lambda points: self._constrain(points, len(parameters), only_parameters=True)[0],
+        )
 
     def constrain(self, draws: np.ndarray) -> tuple[np.ndarray, int, str]:
         """Evaluate all outputs.
@@ -154,16 +158,23 @@ class StanInstance:
         Random numbers of a draw's generated quantities come from a generator seeded by the draw itself and the model's
         seed. So they depend on nothing else: not on the other draws, the number of chains, or where a run was resumed.
         """
+        return self._constrain(draws, len(self.names))
+
+    def _constrain(
+        self, draws: np.ndarray, n_outputs: int, *, only_parameters: bool = False
+    ) -> tuple[np.ndarray, int, str]:
         draws = np.ascontiguousarray(draws, dtype=np.float64)
-        values = np.empty((len(draws), len(self.names)))
+        values = np.empty((len(draws), n_outputs))
         message = ctypes.c_char_p()
         reference = ctypes.byref(message)
-        constrain, with_random = self.library.param_constrain, self._has_generated_quantities
+        constrain = self.library.param_constrain
+        with_random = self._has_generated_quantities and not only_parameters
         n_failed, text, rng = 0, "", None
         for row, output in zip(draws, values, strict=True):
             if with_random:
                 rng = self.library.rng_construct(zlib.crc32(row.tobytes(), self.seed), None)
-            if constrain(self.pointer, True, with_random, row.ctypes.data, output.ctypes.data, rng, reference):
+            q, result = row.ctypes.data, output.ctypes.data
+            if constrain(self.pointer, not only_parameters, with_random, q, result, rng, reference):
                 output.fill(np.nan)
                 n_failed += 1
                 text = self.library.take_message(message)

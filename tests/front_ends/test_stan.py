@@ -1,0 +1,235 @@
+"""Models from Stan programs: names, shapes, data, errors, threads, pickling."""
+
+import json
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import grhmc
+from grhmc.models.stan_names import bracketed, parse_columns
+
+pytest.importorskip("stanli", reason="needs stanli, which runs Stan programs: pip install 'grhmc[stan]'")
+
+NORMAL = """
+data { int<lower=1> n; vector[n] mean; vector<lower=0>[n] sd; }
+parameters { vector[n] x; }
+model { x ~ normal(mean, sd); }
+"""
+SHAPES = """
+data { int n; }
+parameters {
+  real scalar;
+  real<lower=0> positive;
+  vector[0] nothing;
+  matrix[2, 3] m;
+  array[2, 1, 3] real a;
+  array[2] simplex[3] s;
+  cholesky_factor_corr[2] L;
+}
+transformed parameters { matrix[2, 3] twice = 2 * m; }
+model {
+  scalar ~ std_normal(); positive ~ exponential(1); to_vector(m) ~ std_normal();
+  for (i in 1:2) a[i, 1] ~ std_normal();
+  L ~ lkj_corr_cholesky(2);
+}
+generated quantities { vector[2] noise; noise[1] = normal_rng(scalar, 1); noise[2] = scalar; }
+"""
+ROWS = {"n": 2, "mean": [0.0, 1.0], "sd": [1.0, 10.0]}
+
+
+@pytest.fixture(scope="module")
+def normal():
+    return grhmc.from_stan(NORMAL, ROWS)
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    return grhmc.from_stan(SHAPES, {"n": 1})
+
+
+def test_log_density_and_gradient_are_those_of_the_program(normal):
+    log_density, gradient, code = normal.evaluate([1.0, 3.0])
+    origin, _, _ = normal.evaluate([0.0, 1.0])
+    assert code == 0
+    assert log_density - origin == pytest.approx(-0.5 * (1 + 0.04))
+    np.testing.assert_allclose(gradient, [-1.0, -0.02])
+    normal.check_gradient([1.0, 3.0])
+
+
+def test_variables_have_the_shapes_and_order_of_the_program(shapes):
+    assert {v.name: v.shape for v in shapes.variables} == {
+        "scalar": (), "positive": (), "m": (2, 3), "a": (2, 1, 3), "s": (2, 3), "L": (2, 2), "twice": (2, 3),
+        "noise": (2,),
+    }  # fmt: skip
+    q = np.arange(shapes.dim) / 10
+    values = shapes.constrain(q[np.newaxis])
+    start = shapes.coordinate_names.index("m[1,1]")
+    np.testing.assert_allclose(values["m"][0], q[start : start + 6].reshape(3, 2).T)  # Stan's order is column-major
+    np.testing.assert_allclose(values["twice"], 2 * values["m"])
+    start = shapes.coordinate_names.index("a[1,1,1]")
+    np.testing.assert_allclose(values["a"][0].ravel(), q[start : start + 6])  # arrays are read in the other order
+    np.testing.assert_allclose(values["s"].sum(axis=-1), 1)
+    assert values["positive"][0] == pytest.approx(np.exp(q[1]))
+
+
+def test_coordinates_are_named_as_in_the_program(shapes):
+    assert shapes.coordinate_names == (
+        "scalar", "positive",
+        "m[1,1]", "m[2,1]", "m[1,2]", "m[2,2]", "m[1,3]", "m[2,3]",
+        "a[1,1,1]", "a[1,1,2]", "a[1,1,3]", "a[2,1,1]", "a[2,1,2]", "a[2,1,3]",
+        "s[1,1]", "s[1,2]", "s[2,1]", "s[2,2]",
+        "L[1]",
+    )  # fmt: skip
+
+
+def test_generated_quantities_depend_on_the_draw_and_the_seed_only(shapes):
+    draws = np.random.default_rng(1).normal(size=(50, shapes.dim))
+    noise = shapes.constrain(draws)["noise"]
+    np.testing.assert_array_equal(shapes.constrain(draws[20:30])["noise"], noise[20:30])
+    np.testing.assert_array_equal(noise[:, 1], draws[:, 0])
+    other = grhmc.from_stan(SHAPES, {"n": 1}, seed=7).constrain(draws)["noise"]
+    assert np.all(other[:, 0] != noise[:, 0])
+    assert np.std(noise[:, 0] - draws[:, 0]) == pytest.approx(1, abs=0.4)
+
+
+@pytest.mark.parametrize("kind", ["mapping", "text", "path", "str path"])
+def test_data_come_as_a_mapping_json_or_a_file(tmp_path, normal, kind):
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps(ROWS))
+    data = {
+        "mapping": {"n": np.int64(2), "mean": np.array([0, 1]), "sd": np.array([1, 10], dtype=np.float32)},
+        "text": json.dumps(ROWS),
+        "path": path,
+        "str path": str(path),
+    }[kind]
+    assert grhmc.from_stan(NORMAL, data).evaluate([1.0, 2.0])[0] == normal.evaluate([1.0, 2.0])[0]
+
+
+def test_a_program_comes_as_a_file(tmp_path, normal):
+    path = tmp_path / "normal.stan"
+    path.write_text(NORMAL)
+    for program in (path, str(path)):
+        assert grhmc.from_stan(program, ROWS).evaluate([1.0, 2.0])[0] == normal.evaluate([1.0, 2.0])[0]
+
+
+def test_booleans_and_arrays_with_axes_of_length_zero_are_data():
+    program = (
+        "data { int flag; matrix[0, 3] m; array[2] vector[2] v; } parameters { real x; } model { x ~ normal(flag, 1); }"
+    )
+    model = grhmc.from_stan(program, {"flag": True, "m": np.zeros((0, 3)), "v": [[1, 2], np.array([3.0, 4.0])]})
+    np.testing.assert_allclose(model.evaluate([0.0])[1], [1.0])
+
+
+def test_dims_and_coords_reach_the_result(normal):
+    model = grhmc.from_stan(NORMAL, ROWS, dims={"x": ["place"]}, coords={"place": ["here", "there"]})
+    result = grhmc.sample(model, chains=1, draws=20, tune=20, seed=1, progress_bar=False)
+    assert list(result["posterior"]["x"].coords["place"].values) == ["here", "there"]
+
+
+def test_dims_of_an_unknown_variable_are_refused():
+    with pytest.raises(ValueError, match=r"dims names \['y'\]"):
+        grhmc.from_stan(NORMAL, ROWS, dims={"y": ["place"]})
+
+
+def test_stan_errors_mean_outside_the_support_and_keep_their_message():
+    model = grhmc.from_stan('parameters { real x; } model { if (x > 1) reject("x is ", x); x ~ std_normal(); }')
+    assert model.evaluate([0.5])[2] == 0
+    assert model.take_message() == ""
+    for point in (2.0, 3.0):  # the newer message replaces the older one
+        assert model.evaluate([point])[2] == 1
+    assert "x is 3" in model.take_message()
+    assert model.take_message() == ""
+
+
+def test_no_starting_point_gives_stans_reason():
+    model = grhmc.from_stan('parameters { real x; } model { reject("never mind"); }')
+    with pytest.raises(grhmc.InitializationError, match="never mind"):
+        grhmc.sample(model, chains=1, draws=10, tune=10, progress_bar=False)
+
+
+def test_outputs_that_stan_cannot_compute_are_nan_with_a_warning():
+    program = (
+        "parameters { real x; } model { x ~ std_normal(); } "
+        'generated quantities { real y = x; if (x > 1) reject("too large"); }'
+    )
+    model = grhmc.from_stan(program)
+    with pytest.warns(RuntimeWarning, match="1 of 3 draws.*too large"):
+        values = model.constrain(np.array([[0.0], [2.0], [0.5]]))
+    np.testing.assert_array_equal(np.isnan(values["y"]), [False, True, False])
+
+
+@pytest.mark.parametrize(
+    ("program", "data", "error", "words"),
+    [
+        ("parameters { real x } model {}", None, ValueError, "compile"),
+        (NORMAL, {"n": 2}, ValueError, "mean"),
+        (NORMAL, {**ROWS, "sd": [-1.0, 1.0]}, ValueError, "sd"),
+        (NORMAL, {**ROWS, "sd": ["a", "b"]}, TypeError, r"data\['sd'\]"),
+        (NORMAL, "[1]", FileNotFoundError, "data file"),
+        (NORMAL, "{1", ValueError, "JSON"),
+        (NORMAL, 3, TypeError, "data must be"),
+        ("missing.stan", None, FileNotFoundError, "missing.stan"),
+        (3, None, TypeError, "program must be"),
+        ("generated quantities { real x = 1; }", None, ValueError, "no parameters"),
+        ("parameters { real draw; } model { draw ~ std_normal(); }", None, ValueError, "draw"),
+    ],
+)
+def test_what_is_wrong_is_said_before_sampling(program, data, error, words):
+    with pytest.raises(error, match=words):
+        grhmc.from_stan(program, data)
+
+
+def test_an_unknown_backend_is_refused():
+    with pytest.raises(ValueError, match="backend must be"):
+        grhmc.from_stan(NORMAL, ROWS, backend="cmdstan")
+
+
+def test_a_library_that_is_no_stan_model_is_refused(tmp_path):
+    path = tmp_path / "model.so"
+    path.write_bytes(b"not a library")
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        grhmc.from_stan(path)
+
+
+def test_a_model_survives_pickling(normal):
+    copy = pickle.loads(pickle.dumps(normal))
+    assert copy.evaluate([1.0, 2.0])[0] == normal.evaluate([1.0, 2.0])[0]
+
+
+def test_threads_get_the_same_values(normal):
+    points = np.random.default_rng(1).normal(size=(200, 2))
+    expected = [normal.evaluate(point)[0] for point in points]
+    found = [[] for _ in range(4)]
+
+    def evaluate(values):
+        model = normal.for_thread()
+        values += [model.evaluate(point)[0] for point in points]
+
+    threads = [threading.Thread(target=evaluate, args=(values,)) for values in found]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 4
+
+
+def test_draws_do_not_depend_on_the_number_of_threads(normal):
+    runs = [
+        grhmc.sample(normal, chains=2, cores=cores, draws=30, tune=30, seed=1, progress_bar=False) for cores in (1, 2)
+    ]
+    one, two = (run["posterior"]["x"].to_numpy() for run in runs)
+    np.testing.assert_array_equal(one, two)
+
+
+def test_columns_may_come_in_any_order_and_notation():
+    columns = parse_columns(
+        ["a", "b.2", "b.1", "t.1:1", "t.1:2.1", "t.2:1", "t.2:2.1", "z.real", "z.imag", "m[1,2]", "m[1,1]"]
+    )
+    assert {name: places.tolist() for name, places in columns.items()} == {
+        "a": 0, "b": [2, 1], "t:1": [3, 5], "t:2": [[4], [6]], "z.real": 7, "z.imag": 8, "m": [[10, 9]],
+    }  # fmt: skip
+    assert bracketed("m.1.2") == "m[1,2]"
+    with pytest.raises(ValueError, match="do not fill"):
+        parse_columns(["b.1", "b.3"])
