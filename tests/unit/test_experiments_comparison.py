@@ -113,7 +113,7 @@ def test_effective_size_of_an_autoregression_is_the_known_one(coefficient):
 
 def test_splitting_chains_makes_no_difference_at_this_length():
     draws = autoregression(0.7, 10, 20_000, seed=3)
-    split = float(array_stats.ess(draws[:, :, 0], method="mean"))
+    split = np.asarray(array_stats.ess(draws[:, :, 0], method="mean")).item()
     assert monitor_ess(draws)[0] == pytest.approx(split, rel=0.02)
 
 

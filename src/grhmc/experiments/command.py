@@ -6,10 +6,9 @@ import time
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from click import Context
 from rich.console import Console
 from typer.core import TyperCommand
 
@@ -38,7 +37,7 @@ LIST_OPTIONS = ("--tables", "--method", "--integrator")
 class ListOptionsCommand(TyperCommand):
     """A command some of whose options take several values: ``--tables 1 2`` besides ``--tables 1 --tables 2``."""
 
-    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Name the option before each of its values, as Click wants it."""
         return super().parse_args(ctx, repeat_option_names(args))
 
@@ -60,9 +59,7 @@ def repeat_option_names(arguments: Sequence[str]) -> list[str]:
 
 def paper(
     output: Annotated[Path, typer.Option(help="Folder for the tables, the report, and one file per finished cell.")],
-    tables: Annotated[
-        list[int] | None, typer.Option(min=1, max=4, help="Which tables; repeat it. Default: all.")
-    ] = None,
+    tables: Annotated[list[int] | None, typer.Option(min=1, max=4, help="Which tables. Default: all.")] = None,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures, too.")] = True,
     method: Annotated[list[Method] | None, typer.Option(help="Which methods. Default: all three.")] = None,
     integrator: Annotated[

@@ -21,9 +21,8 @@ def monitor_ess(draws: np.ndarray) -> np.ndarray:
     -------
     ndarray, shape (dim,)
     """
-    return np.array(
-        [float(array_stats.ess(np.ascontiguousarray(draws[:, :, j]), method="identity")) for j in range(draws.shape[2])]
-    )
+    columns = np.ascontiguousarray(np.moveaxis(draws, 2, 0))
+    return np.array([np.asarray(array_stats.ess(column, method="identity")).item() for column in columns])
 
 
 def ess_per_trajectory(draws: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from grhmc.experiments.cache import cached
 from grhmc.experiments.canvas import BEFORE, colour, new_figure, save
 from grhmc.experiments.cells import CellResult
 from grhmc.experiments.document import Picture
+from grhmc.experiments.reading import unconstrained_draws
 from grhmc.experiments.targets import TARGETS
 from grhmc.models.log_density import LogDensity
 
@@ -54,9 +55,7 @@ def median_crossing_times(
         sample_interval=_SPACING,
         progress_bar=False,
     )
-    group = result["unconstrained_posterior"]
-    (name,) = group.data_vars
-    draws = np.asarray(group[name])
+    draws = unconstrained_draws(result)
     above = draws > np.median(draws, axis=(0, 1))
     n_crossings = np.count_nonzero(above[:, 1:] != above[:, :-1], axis=(0, 1))
     return _CHAINS * _TIME_PER_CHAIN / np.maximum(n_crossings, 1)

@@ -10,6 +10,7 @@ import numpy as np
 from grhmc import sample
 from grhmc.experiments.canvas import MEDIAN, new_figure, save
 from grhmc.experiments.document import Picture
+from grhmc.experiments.reading import unconstrained_draws
 from grhmc.models.analytic import gaussian
 
 COVARIANCE = ((10.0, 5.0), (5.0, 1000.0))
@@ -41,7 +42,7 @@ def path_of(scale: tuple[float, float], seed: int) -> tuple[np.ndarray, np.ndarr
         sample_interval=_SPACING,
         progress_bar=False,
     )
-    positions = np.asarray(result["posterior"]["x"])[0]
+    positions = unconstrained_draws(result)[0]
     return _SPACING * np.arange(1, len(positions) + 1), positions
 
 

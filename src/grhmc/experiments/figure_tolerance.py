@@ -13,6 +13,7 @@ from grhmc.experiments.canvas import new_figure, plain_log_axis, save
 from grhmc.experiments.cells import SAMPLE_INTERVAL, TRAJECTORIES, CellResult
 from grhmc.experiments.document import Picture
 from grhmc.experiments.effective_size import monitor_ess
+from grhmc.experiments.reading import evaluations, unconstrained_draws
 from grhmc.experiments.targets import TARGETS
 from grhmc.settings import DEFAULT_TOLERANCES
 
@@ -82,10 +83,7 @@ def _run(tuned: CellResult, integrator: str, tolerance: float, cores: int) -> di
         sample_interval=SAMPLE_INTERVAL,
         progress_bar=False,
     )
-    group = result["unconstrained_posterior"]
-    (name,) = group.data_vars
-    draws = np.asarray(group[name])
-    n_evaluations = int(result["sample_stats"]["n_gradients"].sum())
+    draws, n_evaluations = unconstrained_draws(result), int(evaluations(result).sum())
     ess = monitor_ess(draws)
     exact = None if target.exact is None else target.exact()
     means = (tuned.mean, tuned.mean_square) if exact is None else (exact.mean, exact.mean_square)

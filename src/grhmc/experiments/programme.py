@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from grhmc.experiments.cells import LSODA, Cell, CellResult, default_tolerance, load_cell, save_cell
 from grhmc.experiments.run_cell import run_cell
@@ -82,8 +82,8 @@ def run_programme(cells: Sequence[Cell], directory: Path, jobs: int, console: Co
         if jobs == 1:
             for cell in missing:
                 progress.started(cell)
-                found[cell] = _finish(cell, directory)
-                progress.finished(found[cell])
+                found[cell] = result = _finish(cell, directory)
+                progress.finished(result)
         else:
             _run_in_processes(missing, directory, jobs, progress, found)
     return [result for cell in cells if (result := found[cell]) is not None]
@@ -148,7 +148,7 @@ class _CellProgress:
         self._console = console
         self._n_cells, self._n_finished = n_cells, n_finished
         self._began: dict[Cell, float] = {}
-        self._lines: dict[Cell, int] = {}
+        self._lines: dict[Cell, TaskID] = {}
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}"),

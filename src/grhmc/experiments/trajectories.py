@@ -8,6 +8,7 @@ import numpy as np
 
 from grhmc import PaperWarmup, sample
 from grhmc.experiments.cells import LSODA, SAMPLE_INTERVAL, TRAJECTORIES, Cell
+from grhmc.experiments.reading import evaluations, unconstrained_draws
 from grhmc.models.log_density import LogDensity
 from grhmc.outcomes import Outcome
 
@@ -71,33 +72,22 @@ def _with_own_integrator(cell: Cell, model: LogDensity, cores: int) -> Trajector
     )
     if Outcome.INTERRUPTED.name in result.attrs["outcomes"]:
         raise KeyboardInterrupt
-    tuning, averages = result["tuning"], result["time_average"]
-    duration = np.asarray(averages["duration"])
+    tuning, averages = result["tuning"].to_dataset(), result["time_average"].to_dataset()
+    duration = averages["duration"].to_numpy()[..., np.newaxis]
     return Trajectories(
-        draws=_unconstrained_draws(result),
-        path_mean=np.average(
-            np.asarray(averages["position"]),
-            axis=1,
-            weights=np.broadcast_to(duration[..., np.newaxis], averages["position"].shape),
-        ),
+        draws=unconstrained_draws(result),
+        path_mean=(averages["position"].to_numpy() * duration).sum(axis=1) / duration.sum(axis=1),
         scale=np.asarray(tuning["scale"]),
         centre=np.asarray(tuning["centre"]),
         event_rate=np.asarray(tuning["event_rate"]),
         time_to_u_turn=np.asarray(tuning["time_to_u_turn"]),
         n_tuning=np.asarray(tuning["n_gradients"]),
-        n_sampling=np.asarray(result["sample_stats"]["n_gradients"].sum("draw")),
+        n_sampling=evaluations(result),
         history_time=np.nanmean(np.asarray(tuning["history_time"]), axis=0),
         history_scale=np.asarray(tuning["history_scale"]),
         tuning_seconds=float(np.asarray(tuning["warmup_seconds"]).sum()),
         sampling_seconds=float(np.asarray(tuning["sampling_seconds"]).sum()),
     )
-
-
-def _unconstrained_draws(result) -> np.ndarray:
-    """The draws as one array, shape (chain, draw, dim)."""
-    group = result["unconstrained_posterior"]
-    (name,) = group.data_vars
-    return np.asarray(group[name])
 
 
 def _with_lsoda(cell: Cell, model: LogDensity) -> Trajectories:
