@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
+from numba.core import config
 
 KERNEL_PACKAGES = ("dynamics", "events", "tuning", "process")
 """Sub-packages of grhmc whose sources make up the fingerprint."""
@@ -55,6 +57,8 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
 
 
 def _compile(function: Callable[..., Any], *, is_inner: bool) -> Any:
+    if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
+        return np.errstate(all="ignore")(function)  # compiled kernels do not warn of inf and nan either
     compiled = numba.njit(  # pyright: ignore[reportCallIssue]: Numba's stubs lack the last options
         cache=True,
         nogil=True,

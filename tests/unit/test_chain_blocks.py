@@ -147,17 +147,9 @@ def test_a_state_of_another_run_is_refused():
         other.restore(arrays)
 
 
-# Known defect: a KeyError instead of the documented ValueError.
-BARE_KEY_ERROR = pytest.mark.xfail(reason="restore looks these up unchecked", raises=KeyError, strict=True)
-
-
 @pytest.mark.parametrize(
     "name",
-    [
-        "process.clock",
-        "records.draws",
-        *(pytest.param(name, marks=BARE_KEY_ERROR) for name in ("rng", "stage_index", "seconds")),
-    ],
+    ["process.clock", "records.draws", "rng", "stage_index", "seconds", "outcome", "sampling_start"],
 )
 def test_a_state_with_a_missing_array_is_refused(name):
     arrays = new_chain("isg").to_arrays()

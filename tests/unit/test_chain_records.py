@@ -149,11 +149,7 @@ def test_log_density_and_energy_belong_to_the_draw(integrator):
     assert kinetic.min() > -1e-3
 
 
-# Known defect: the splitting's interpolated momentum is too long within a step, and lp comes from its kinetic energy.
-SPLITTING_LP = pytest.mark.xfail(reason="lp of the splitting is too large between the ends of steps", strict=True)
-
-
-@pytest.mark.parametrize("integrator", ["rkn43", "rkn64", pytest.param("splitting", marks=SPLITTING_LP)])
+@pytest.mark.parametrize("integrator", ["rkn43", "rkn64", "splitting"])
 def test_log_density_is_good_enough_at_the_default_tolerance(integrator):
     model = independent_normals(np.ones(100)).log_density()
     record = finish(make_chain(model, run_settings(dim=100, draws=500, event_rate=0.3, name=integrator))).record()

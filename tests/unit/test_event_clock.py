@@ -77,10 +77,10 @@ def test_the_due_fraction_is_found_past_a_point_where_the_path_stops(share):
     assert rate_integral(ARC_LENGTH_RATE, step, 1.0, fraction, scratch) == pytest.approx(remaining, abs=1e-8)
 
 
-def test_the_forecast_is_exact_for_a_constant_rate_and_at_present_speed_for_arc_length():
+def test_the_forecast_is_exact_for_a_constant_rate_and_a_tenth_beyond_the_present_speed_for_arc_length():
     momentum = np.array([3.0, 4.0])
     assert time_until_due(CONSTANT_RATE, 2.0, momentum) == 2.0
-    assert time_until_due(ARC_LENGTH_RATE, 2.0, momentum) == pytest.approx(0.4, rel=1e-15)
+    assert time_until_due(ARC_LENGTH_RATE, 2.0, momentum) == pytest.approx(1.1 * 0.4, rel=1e-15)
     assert np.isfinite(time_until_due(ARC_LENGTH_RATE, 2.0, np.zeros(2)))
 
 

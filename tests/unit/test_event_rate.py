@@ -148,7 +148,6 @@ def test_a_search_that_lasts_too_long_is_given_up():
     assert chain.process.clock.event_rate[0] == pytest.approx(0.3, rel=1e-12)
 
 
-@pytest.mark.xfail(reason="error_ratio and accepted_step of the clock are not put back after the search", strict=True)
 def test_searching_beyond_a_refreshment_leaves_the_process_as_it_was():
     # With the tuned rate kept at its start by an infinite prior, nothing but the cost may differ.
     draws, gradients = [], []

@@ -62,9 +62,15 @@ def move_to_end(step: Step) -> None:
 
 
 @kernel
+def inner_product(left: np.ndarray, right: np.ndarray) -> float:
+    """Σ_k left_k right_k."""
+    total = 0.0
+    for k in range(left.shape[0]):
+        total += left[k] * right[k]
+    return total
+
+
+@kernel
 def kinetic_energy(momentum: np.ndarray) -> float:
     """½ p̄·p̄."""
-    total = 0.0
-    for k in range(momentum.shape[0]):
-        total += momentum[k] * momentum[k]
-    return 0.5 * total
+    return 0.5 * inner_product(momentum, momentum)

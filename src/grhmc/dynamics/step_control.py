@@ -63,7 +63,7 @@ _BIAS = 1023.0 - 0.0430
 
 @kernel
 def rough_power(base: float, exponent: float) -> float:
-    """base**exponent to within 4 % for exponents in [-1/3, 0]: enough for a step size, at a tenth of the time of pow.
+    """base**exponent to within 5 % for exponents in [-1/3, 0]: enough for a step size, at a tenth of the time of pow.
 
     `base` must be positive and finite.
     """

@@ -16,6 +16,8 @@ from grhmc.dynamics.time_averages import GAUSS_NODES, GAUSS_WEIGHTS
 CONSTANT_RATE = 0
 ARC_LENGTH_RATE = 1
 
+_AIM = 1.1
+_SMALLEST_SPEED = 1e-12
 _MAX_ITERATIONS = 50
 _FRACTION_TOLERANCE = 1e-10
 
@@ -42,11 +44,12 @@ def rate_integral(rate: int, step: Step, duration: float, fraction: float, scrat
 def time_until_due(rate: int, remaining: float, momentum: np.ndarray) -> float:
     """Process time until the integral of the base rate grows by `remaining`: exact for a constant rate.
 
-    For the arc-length rate a forecast at the present speed, on which steps are fitted.
+    For the arc-length rate a forecast at the present speed, on which steps are fitted. It aims a little too far: a step
+    cut back to its event costs one gradient, one that falls short a whole further step.
     """
     if rate == CONSTANT_RATE:
         return remaining
-    return remaining / max(speed(momentum), 1e-12)
+    return _AIM * remaining / max(speed(momentum), _SMALLEST_SPEED)
 
 
 @kernel

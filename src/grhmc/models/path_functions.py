@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import numba
 import numpy as np
 from numba import carray
+from numba.core import config
 
-from grhmc.density_pointer import DENSITY_SIGNATURE, EXCEPTION, FINE
+from grhmc.density_pointer import DENSITY_PROTOTYPE, DENSITY_SIGNATURE, EXCEPTION, FINE
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def path_functions_from_numba(f: Callable[..., None], dim: int, names: Sequence[
     names = tuple(names)
     if not names or len(set(names)) != len(names) or not all(isinstance(n, str) and n for n in names):
         raise ValueError(f"names must be distinct non-empty strings, one per function; got {names}")
-    function = f if hasattr(f, "py_func") else numba.njit(error_model="numpy", nogil=True)(f)
+    function: Any = f if hasattr(f, "py_func") else numba.njit(error_model="numpy", nogil=True)(f)
     n_functions = len(names)
     function(np.zeros(dim), np.zeros(n_functions))
 
@@ -86,5 +88,26 @@ def path_functions_from_numba(f: Callable[..., None], dim: int, names: Sequence[
             return EXCEPTION
         return FINE
 
+    if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
+        callback = DENSITY_PROTOTYPE(_interpreted(function, n_functions))
+        address = ctypes.cast(callback, ctypes.c_void_p).value or 0
+        return PathFunctionSet(address, 0, names, dim, (callback, function))
     compiled: Any = numba.cfunc(DENSITY_SIGNATURE)(evaluate)
     return PathFunctionSet(compiled.address, 0, names, dim, (compiled, function))
+
+
+def _interpreted(function: Callable[..., None], n_functions: int) -> Callable[..., int]:
+    """The same C function without compilation, for NUMBA_DISABLE_JIT=1."""
+
+    def evaluate(dim: int, q_address: int, output_address: int, unused_address: int, user_data: int) -> int:
+        try:
+            q = np.ctypeslib.as_array(ctypes.cast(q_address, _DOUBLES), (dim,))
+            function(q, np.ctypeslib.as_array(ctypes.cast(output_address, _DOUBLES), (n_functions,)))
+        except Exception:
+            return EXCEPTION
+        return FINE
+
+    return evaluate
+
+
+_DOUBLES = ctypes.POINTER(ctypes.c_double)

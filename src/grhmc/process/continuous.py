@@ -79,6 +79,7 @@ def advance_one_step(process: Process, records: Records) -> int:
         fraction = find_due_fraction(settings.rate, step, duration, clock.remaining, over_step, process.scratch[0])
     if settings.scale == MCT and settings.apply == APPLY_AT_CROSSING and clock.crossing_started == 1:
         crossing, fraction = crossing_fraction(process, duration, fraction)
+    is_due = fraction < 1.0 and crossing < 0
     if fraction < 1.0:
         verdict, end_log_density = cut_step(process, duration, fraction)
         if verdict == RAISED:
@@ -95,7 +96,7 @@ def advance_one_step(process: Process, records: Records) -> int:
     move_to_end(step)
     clock.time += duration
     clock.log_density = end_log_density
-    clock.remaining -= over_step
+    clock.remaining = 0.0 if is_due else clock.remaining - over_step
     clock.path_rate_integral += over_step
     if settings.scale == MCT:
         start_crossing_times(process)
@@ -129,7 +130,7 @@ def try_step(process: Process, duration: float) -> tuple[int, float]:
             return REJECTED, log_density
         clock.n_floored += 1
     if duration > 0.3 * clock.step_size:
-        clock.step_size = factor * duration
+        clock.step_size = max(factor * duration, settings.step_floor)
         clock.error_ratio = error_ratio
         clock.accepted_step = duration
     # A step cut very short by an event says little about the error of longer ones: the proposal then stands.
@@ -224,6 +225,7 @@ def follow_to_u_turn(process: Process) -> int:
     copy_to(step.momentum, remembered[1])
     copy_to(step.stage_forces[0], remembered[2])
     time, step_size, integral = clock.time, clock.step_size, clock.path_rate_integral
+    error_ratio, accepted_step = clock.error_ratio, clock.accepted_step
     n_rejected, n_refused, n_floored = clock.n_rejected, clock.n_refused, clock.n_floored
     n_before = clock.n_gradients
     outcome = RUNNING
@@ -247,6 +249,7 @@ def follow_to_u_turn(process: Process) -> int:
     copy_to(remembered[1], step.momentum)
     copy_to(remembered[2], step.stage_forces[0])
     clock.time, clock.step_size, clock.path_rate_integral = time, step_size, integral
+    clock.error_ratio, clock.accepted_step = error_ratio, accepted_step
     clock.n_rejected, clock.n_refused, clock.n_floored = n_rejected, n_refused, n_floored
     process.rate_tuner.n_gradients[0] += clock.n_gradients - n_before
     return outcome

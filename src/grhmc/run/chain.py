@@ -41,6 +41,9 @@ _FIRST_STEP = 0.1
 HISTORY_ROWS_PER_STAGE = 60
 """Rows of tuning history each stage of warm-up leaves."""
 
+_OWN_ARRAYS = ("rng", "stage_index", "outcome", "seconds", "sampling_start")
+"""Of a saved state, beside those of the process and the records."""
+
 _INTEGER_STATISTICS = ("n_gradients", "n_steps", "n_rejected", "n_events")
 
 
@@ -348,6 +351,9 @@ class Chain:
         ValueError
             If an array is missing or has another shape: the state belongs to another run.
         """
+        missing = [name for name in _OWN_ARRAYS if name not in arrays]
+        if missing:
+            raise ValueError(f"the saved state belongs to another run: it has no {', '.join(missing)}")
         self.stage_index = int(arrays["stage_index"])
         if self.stage_index >= 0 and self.stage.scale.tuner == MCT:
             self._renew_crossing_time_tuner(self.stage)

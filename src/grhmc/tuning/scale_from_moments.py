@@ -13,6 +13,10 @@ ISG = 2
 GEO = 3
 MCT = 4
 
+_ROUNDING = 1e-12
+# A gradient that varies by less than a millionth of its mean varies by rounding alone: a log density linear in that
+# coordinate, with an edge to hold it (an exponential, say). Its variance then says nothing about the scale.
+
 
 @kernel
 def scale_from_moments(kind: int, position_variance: float, squared_gradient: float) -> float:
@@ -44,7 +48,8 @@ def propose_from_moments(
     """Write the centre and scale that two windows suggest together.
 
     With `centred_gradient` the mean gradient is subtracted. It is zero under the target, but far from zero while a
-    chain is still on its way into the bulk, where it would make the scales far too small.
+    chain is still on its way into the bulk, where it would make the scales far too small. Where nothing but rounding is
+    left, the coordinate's variance decides alone.
     """
     for k in range(new_centre.shape[0]):
         mean, variance = merged_mean_and_variance(
@@ -66,8 +71,9 @@ def propose_from_moments(
         squared_gradient = gradient_variance
         if not centred_gradient:
             squared_gradient += gradient_mean * gradient_mean
+        is_flat = gradient_variance <= _ROUNDING * gradient_mean * gradient_mean
         new_centre[k] = mean
-        new_scale[k] = scale_from_moments(kind, variance, squared_gradient)
+        new_scale[k] = scale_from_moments(VARI if centred_gradient and is_flat else kind, variance, squared_gradient)
 
 
 @kernel
