@@ -34,9 +34,7 @@ def test_observe_follows_the_published_update_coordinate_by_coordinate():
         returned = observe(state, coordinate, error)
         assert returned == state.log_value_average[coordinate]
     for coordinate in range(3):
-        values, averages = transcription(
-            errors[coordinate], start[coordinate], anchor[coordinate], 25.0, 0.75, 10.0
-        )
+        values, averages = transcription(errors[coordinate], start[coordinate], anchor[coordinate], 25.0, 0.75, 10.0)
         assert state.iteration[coordinate] == len(errors[coordinate]) + 1
         assert state.sum_error[coordinate] == pytest.approx(sum(errors[coordinate]), rel=1e-12)
         assert state.log_value[coordinate] == pytest.approx(values[-1], rel=1e-12)

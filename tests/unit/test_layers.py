@@ -79,11 +79,7 @@ def test_a_forbidden_import_is_noticed(tmp_path, module, statement, contract):
 
 
 def test_a_type_may_be_named_across_layers(tmp_path):
-    statement = (
-        "from typing import TYPE_CHECKING\n"
-        "if TYPE_CHECKING:\n"
-        "    from grhmc.run.extra import ChainRecord"
-    )
+    statement = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from grhmc.run.extra import ChainRecord"
     source = copy_with(tmp_path, "results/extra.py", statement)
     run = source / "grhmc" / "run"
     run.mkdir(exist_ok=True)

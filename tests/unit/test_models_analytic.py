@@ -64,9 +64,7 @@ def brute_force_moments(target, grid, half_width, n=241):
 def test_moments_agree_with_brute_force(name):
     target = analytic.paper_target(name)
     make_grid, half_width, tolerance = GRIDS[name]
-    mean, mean_square, mean_squared_gradient = brute_force_moments(
-        target, make_grid(target), half_width
-    )
+    mean, mean_square, mean_squared_gradient = brute_force_moments(target, make_grid(target), half_width)
     assert mean == pytest.approx(target.mean, rel=tolerance, abs=tolerance)
     assert mean_square == pytest.approx(target.mean_square, rel=tolerance)
     assert np.sqrt(mean_square - mean**2) == pytest.approx(target.sd, rel=tolerance)
@@ -103,17 +101,11 @@ def test_log_densities_agree_with_scipy():
 
     normal: Any = stats.multivariate_normal
     t: Any = stats.multivariate_t
-    assert differs_by_a_constant(
-        analytic.gaussian(mean, COVARIANCE), normal.logpdf(q, mean, COVARIANCE)
-    )
-    assert differs_by_a_constant(
-        analytic.student_t(3.5, mean, COVARIANCE), t.logpdf(q, mean, COVARIANCE, df=3.5)
-    )
+    assert differs_by_a_constant(analytic.gaussian(mean, COVARIANCE), normal.logpdf(q, mean, COVARIANCE))
+    assert differs_by_a_constant(analytic.student_t(3.5, mean, COVARIANCE), t.logpdf(q, mean, COVARIANCE, df=3.5))
     sd = np.array([1e-6, 1.0, 1e6])
     q = mean + sd * rng.normal(size=(20, 3))
-    assert differs_by_a_constant(
-        analytic.independent_normals(sd, mean), stats.norm.logpdf(q, mean, sd).sum(axis=1), q
-    )
+    assert differs_by_a_constant(analytic.independent_normals(sd, mean), stats.norm.logpdf(q, mean, sd).sum(axis=1), q)
 
 
 def conditional_cdf(first_density, mean, sd, x):

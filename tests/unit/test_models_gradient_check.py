@@ -101,9 +101,7 @@ def test_wrong_gradients_fail_on_any_scale(sd, factor):
 
 def test_the_message_names_what_is_wrong():
     model = from_python(with_wrong(normals([1.0] * 3), 1, 2.0), 3, {"mu": (), "beta": (2,)})
-    with pytest.raises(
-        GradientError, match=r"(?s)1 of 3 .*beta\[0\]: gradient -2, finite dif.* -1$"
-    ):
+    with pytest.raises(GradientError, match=r"(?s)1 of 3 .*beta\[0\]: gradient -2, finite dif.* -1$"):
         model.check_gradient(np.ones(3))
 
 

@@ -31,9 +31,7 @@ def test_constrain_refuses_the_wrong_shape():
         from_python(quadratic, 2).constrain(np.zeros(2))
 
 
-@pytest.mark.parametrize(
-    "q", [[1, 2], (1.0, 2.0), np.array([1, 2], np.float32), np.ones((2, 2))[0]]
-)
+@pytest.mark.parametrize("q", [[1, 2], (1.0, 2.0), np.array([1, 2], np.float32), np.ones((2, 2))[0]])
 def test_evaluate_takes_anything_like_a_real_vector(q):
     _, gradient, code = from_python(quadratic, 2).evaluate(q)
     assert code == 0

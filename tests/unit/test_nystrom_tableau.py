@@ -144,9 +144,7 @@ def test_a_change_of_a_splitting_weight_is_rejected():
 
 
 def test_messages_name_the_tableau_and_the_failed_condition():
-    with pytest.raises(
-        ValueError, match=r"RKN 4\(3\).*velocity_weights.*condition for f gives 1/2"
-    ):
+    with pytest.raises(ValueError, match=r"RKN 4\(3\).*velocity_weights.*condition for f gives 1/2"):
         replace(RKN43, velocity_weights=exact("1/2 0 0 0"))
     with pytest.raises(ValueError, match=r"row 2 of matrix sums to 1/4, not c²/2 = 49/200"):
         replace(RKN43, matrix=((), exact("1/32"), exact("0 1/4"), RKN43.matrix[3]))
@@ -181,9 +179,7 @@ def test_wrong_shapes_and_inexact_coefficients_are_rejected():
         replace(RKN43, velocity_weights=exact("1/2 1/4 1/4"))
     with pytest.raises(ValueError, match=r"rows of matrix have lengths \[0, 1, 2, 4\]"):
         replace(RKN43, matrix=(*RKN43.matrix[:3], RKN43.position_weights))
-    with pytest.raises(
-        ValueError, match=r"nodes holds 0\.25; give every coefficient as a Fraction"
-    ):
+    with pytest.raises(ValueError, match=r"nodes holds 0\.25; give every coefficient as a Fraction"):
         replace(RKN43, nodes=(Fraction(0), 0.25, Fraction(7, 10), Fraction(1)))
 
 
@@ -205,10 +201,7 @@ def test_arrays_are_the_rounded_fractions(tableau: NystromTableau):
         assert values.dtype == np.float64
         assert values.flags.c_contiguous
         assert values.flags.writeable
-    error = [
-        float(a - b)
-        for a, b in zip(tableau.velocity_weights, tableau.embedded_velocity_weights, strict=True)
-    ]
+    error = [float(a - b) for a, b in zip(tableau.velocity_weights, tableau.embedded_velocity_weights, strict=True)]
     assert arrays.velocity_error_weights.tolist() == error
     assert arrays.quadrature_weights.sum() == pytest.approx(1.0, abs=1e-15)
     assert tableau.to_arrays().nodes is not arrays.nodes

@@ -32,9 +32,7 @@ def test_worked_example_of_the_paper():
     estimator = estimate(PAPER_SAMPLES[:, np.newaxis])
     assert median(estimator, 0) == pytest.approx(4.44, abs=0.005)
     assert estimator.positions[:, 0].tolist() == [1, 6, 10, 16, 20]
-    np.testing.assert_allclose(
-        estimator.heights[:, 0], [0.02, 0.49, 4.44, 17.20, 38.62], atol=0.005
-    )
+    np.testing.assert_allclose(estimator.heights[:, 0], [0.02, 0.49, 4.44, 17.20, 38.62], atol=0.005)
 
 
 @pytest.mark.parametrize("probability", [0.5, 0.1, 0.9])
