@@ -18,6 +18,16 @@ def test_default_settings_agree_with_the_reference(name):
     assert large_discrepancies(name, result) == []
 
 
+@pytest.mark.xfail(strict=False, reason="a chain that starts far away tunes its scale on the way, and gets stuck there")
+@pytest.mark.statistical
+@pytest.mark.parametrize("seed", [1, 3])
+def test_chains_that_start_far_away_arrive(seed):
+    """At sigma = 1 the squared gradient along log sigma is a million times what it is in the posterior."""
+    name = "kidscore_interaction"
+    model = grhmc.from_stan(PROGRAMS / f"{name}.stan", read_posterior_data(name))
+    assert large_discrepancies(name, grhmc.sample(model, seed=seed, progress_bar=False)) == []
+
+
 @pytest.mark.statistical
 def test_the_comparison_notices_a_sampler_that_is_off():
     """Negative control: without the prior on tau, eight schools is another posterior."""
