@@ -1,4 +1,4 @@
-"""Draws docs/images/method.png: the same process under two diagonal scales. Run: python docs/images/method.py"""
+"""Draw docs/images/method.png, the same process under two diagonal scales: ``python docs/images/method.py``."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def path(scale):
 
 
 def main() -> None:
+    """Write the figure beside this file."""
     figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharex=True, sharey=True, layout="constrained")
     precision = np.linalg.inv(COVARIANCE)
     panels = [([1.0, 1.0], "S = I"), (1.0 / np.sqrt(np.diag(precision)), "S from squared gradients (ISG)")]
