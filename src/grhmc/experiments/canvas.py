@@ -54,7 +54,7 @@ def plain_log_axis(axis: Axes) -> None:
     axis.yaxis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.yaxis.set_minor_formatter(FuncFormatter(lambda _value, _: ""))
-    if high / low < 1.5:
+    if high / low < 2.0:
         axis.set_yscale("linear")
 
 

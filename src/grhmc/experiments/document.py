@@ -143,7 +143,7 @@ def _html_table(grid: Grid) -> str:
 _STYLE = """
 :root { color-scheme: light; }
 body { margin: 0; background: #fff; color: #1c1c1c; font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 72rem; margin: 0 auto; padding: 2rem 1.5rem 4rem; }
+main { max-width: 100rem; margin: 0 auto; padding: 2rem 1.5rem 4rem; }
 h1 { font-size: 1.8rem; line-height: 1.2; } h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc; }
 h3 { margin-top: 1.8rem; }
 p, li { max-width: 50rem; }

@@ -148,8 +148,8 @@ def _summary(rows: Sequence[Row], moments: Sequence[Moment]) -> Paragraph:
 
 
 def _remarks(results: Sequence[CellResult], moments: Sequence[Moment]) -> list[str]:
-    """One text per disagreeing row; moments of a cell together."""
-    found = []
+    """What disagrees, grouped by the reason."""
+    by_reason: dict[str, list[str]] = {}
     for result in results:
         cell = result.cell
         label = f"{cell.target} {cell.method.upper()}"
@@ -157,24 +157,20 @@ def _remarks(results: Sequence[CellResult], moments: Sequence[Moment]) -> list[s
             if row.published is None:
                 continue
             if row.s_verdict == Verdict.DISAGREE:
-                found.append(
-                    f"{label}, coordinate {row.coordinate}: S is {row.s_mean:.3f}, published "
-                    f"{row.published.s_mean:.2f}. {remark('scale', cell, row.coordinate)}"
-                )
+                words = f"{label} {row.coordinate}, S {row.s_mean:.3f} where {row.published.s_mean:.2f} is published"
+                by_reason.setdefault(remark("scale", cell, row.coordinate), []).append(words)
             if row.ess_verdict == Verdict.DISAGREE:
-                found.append(
-                    f"{label}, coordinate {row.coordinate}: ESS is {row.ess_ratio:.2f} times the published one. "
-                    f"{remark('ess', cell, row.coordinate)}"
-                )
+                words = f"{label} {row.coordinate}, ESS {row.ess_ratio:.2f} times the published one"
+                by_reason.setdefault(remark("ess", cell, row.coordinate), []).append(words)
         wrong = [m for m in moments if (m.target, m.method) == (cell.target, cell.method) and not m.agrees]
         if wrong:
             worst = max(wrong, key=lambda moment: abs(moment.z))
-            found.append(
-                f"{label}: {len(wrong)} moments are off, most of all {worst.quantity} of {worst.name}, "
-                f"{worst.estimate:.4f} where {worst.expected:.4f} is expected ({worst.z:+.1f} standard errors). "
-                f"{remark('moment', cell, worst.name)}"
+            words = (
+                f"{label}, {len(wrong)} of its moments, most of all the {worst.quantity} of {worst.name}, "
+                f"{worst.estimate:.4f} for {worst.expected:.4f} ({worst.z:+.1f} s.e.)"
             )
-    return found
+            by_reason.setdefault(remark("moment", cell, worst.name), []).append(words)
+    return [f"{reason} This concerns {'; '.join(words)}." for reason, words in by_reason.items()]
 
 
 def _counts(rows: Sequence[Row]) -> Grid:
