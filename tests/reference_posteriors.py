@@ -24,15 +24,19 @@ PROGRAMS = Path(__file__).parent / "front_ends" / "programs"
 MEAN_LIMIT = 4.0
 """Monte Carlo standard errors, of the result and the reference combined."""
 
+LARGEST_STANDARD_ERROR = 0.1
+"""Of a mean, in standard deviations: a chain that is stuck must not pass because it makes errors large."""
+
 SD_TOLERANCE = 0.05
 """Relative; on top of it come `MEAN_LIMIT` standard errors."""
 
 
 class Discrepancy(NamedTuple):
-    """A parameter beside its reference."""
+    """A parameter beside its reference: `standard_error` in standard deviations, the `sd_` ones relative."""
 
     parameter: str
     mean_z: float
+    standard_error: float
     sd_error: float
     sd_standard_error: float
 
@@ -40,7 +44,8 @@ class Discrepancy(NamedTuple):
     def is_large(self) -> bool:
         """Whether it is beyond what a right sampler may show."""
         limit = SD_TOLERANCE + MEAN_LIMIT * self.sd_standard_error
-        return not (abs(self.mean_z) < MEAN_LIMIT and abs(self.sd_error) < limit)
+        is_blurred = not self.standard_error < LARGEST_STANDARD_ERROR
+        return is_blurred or not (abs(self.mean_z) < MEAN_LIMIT and abs(self.sd_error) < limit)
 
 
 def read_posterior_data(name: str) -> dict[str, Any]:
@@ -81,6 +86,7 @@ def _compare(row: dict[str, str], draws: np.ndarray) -> Discrepancy:
     return Discrepancy(
         row["parameter"],
         float((draws.mean() - mean) / standard_error),
+        float(standard_error / sd),
         float(draws.std() / sd - 1),
         float(sd_standard_error),
     )

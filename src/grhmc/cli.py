@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grhmc._version import __version__
+from grhmc.cli_models import is_model_path, load_model, sample_command
 from grhmc.experiments.command import ListOptionsCommand, paper
 from grhmc.outcomes import SamplingError
 
@@ -56,6 +57,7 @@ def main(
 
 
 app.command(cls=ListOptionsCommand)(paper)
+app.command(name="sample")(sample_command)
 
 
 @app.command()
@@ -83,17 +85,17 @@ def demo(
         f"{len(data.response)} women of Pima heritage, {len(data.columns)} standardized covariates "
         "and an intercept, coefficients ~ N(0, 100)"
     )
-    with _readable_errors(), clock.measure("sampling"):
+    with readable_errors(), clock.measure("sampling"):
         result = sample(model, draws=draws, tune=tune, chains=chains, seed=seed)
     with clock.measure("diagnostics"):
-        table = _summary_table(summary(result))
+        table = summary_table(summary(result))
     console.print()
     console.print(table)
-    with _readable_errors(), clock.measure("comparing"):
+    with readable_errors(), clock.measure("comparing"):
         comparison = compare(model, draws=draws, tune=tune, chains=chains, seed=seed)
     console.print()
     console.print(comparison)
-    with _readable_errors(), clock.measure("files"):
+    with readable_errors(), clock.measure("files"):
         output.mkdir(parents=True, exist_ok=True)
         notes = [_write_figures(output, result, comparison), _write_draws(output, result)]
     console.print()
@@ -106,7 +108,10 @@ def demo(
 
 @app.command(name="compare")
 def compare_command(
-    target: Annotated[str, typer.Argument(help="pima, german, or one of G1-G4, NG1-NG3, F1, F2.")] = "pima",
+    target: Annotated[
+        str, typer.Argument(help="pima, german, one of G1-G4, NG1-NG3, F1, F2, or a model as in `sample`.")
+    ] = "pima",
+    data: Annotated[Path | None, typer.Option(help="JSON file with the data of a Stan program.")] = None,
     seed: _Seed = 1,
     draws: _Draws = 1000,
     tune: _Tune = 1000,
@@ -114,12 +119,12 @@ def compare_command(
     integrator: Annotated[str | None, typer.Option(help="splitting, rkn43 or rkn64.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Largest local error per step.")] = None,
 ) -> None:
-    """Compare the scale tuners on a data set or on one of the targets of Tran & Kleppe (2024)."""
+    """Compare the scale tuners on a data set, on one of the targets of Tran & Kleppe (2024), or on a model."""
     from grhmc.comparison import compare
 
-    with _readable_errors():
+    with readable_errors():
         comparison = compare(
-            _target(target),
+            _target(target, data),
             draws=draws,
             tune=tune,
             chains=chains,
@@ -130,7 +135,9 @@ def compare_command(
     Console().print(comparison)
 
 
-def _target(name: str) -> LogDensity:
+def _target(name: str, data_file: Path | None) -> LogDensity:
+    if is_model_path(name):
+        return load_model(name, data_file)
     from grhmc.datasets import german_credit, pima
     from grhmc.models.analytic import PAPER_TARGETS, logistic_regression, paper_target
 
@@ -140,10 +147,12 @@ def _target(name: str) -> LogDensity:
         return logistic_regression(data.design_matrix, data.response, names=data.names)
     if name.upper() in PAPER_TARGETS:
         return paper_target(name.upper()).log_density()
-    raise ValueError(f"target must be one of {', '.join([*loaders, *PAPER_TARGETS])}; got {name!r}")
+    raise ValueError(
+        f"target must be one of {', '.join([*loaders, *PAPER_TARGETS])}, a .stan file or file.py:name; got {name!r}"
+    )
 
 
-def _summary_table(summary: pandas.DataFrame) -> Table:
+def summary_table(summary: pandas.DataFrame) -> Table:
     """Posterior summary, numbers rounded to what their Monte Carlo error allows."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("parameter")
@@ -193,11 +202,11 @@ def _write_draws(folder: Path, result: xarray.DataTree) -> str:
 
 
 @contextlib.contextmanager
-def _readable_errors() -> Iterator[None]:
+def readable_errors() -> Iterator[None]:
     """Say what is wrong without a traceback, where that is all there is to know."""
     try:
         yield
-    except (ValueError, OSError, SamplingError) as error:
+    except (ValueError, OSError, ImportError, SamplingError) as error:
         Console(stderr=True).print(Text(f"error: {error}", style="red"))
         raise typer.Exit(code=2) from error
 

@@ -1,6 +1,7 @@
 """The only door to users' densities: every front-end ends in a `LogDensity`."""
 
 from grhmc.density_pointer import DENSITY_SIGNATURE
+from grhmc.models.as_log_density import as_log_density
 from grhmc.models.from_numba import from_numba
 from grhmc.models.from_pointer import from_pointer
 from grhmc.models.from_pymc import from_pymc
@@ -15,6 +16,7 @@ __all__ = [
     "GradientError",
     "LogDensity",
     "Variable",
+    "as_log_density",
     "from_numba",
     "from_pointer",
     "from_pymc",

@@ -1,0 +1,147 @@
+"""The command `grhmc sample`, and models named on the command line: Stan programs and objects in Python files."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import xarray
+
+    from grhmc.models.log_density import LogDensity
+
+_STAN_SUFFIXES = (".stan", ".so", ".dylib", ".dll")
+_WRITERS = {".nc": ("h5netcdf", "h5py"), ".zarr": ("zarr",)}
+
+
+def is_model_path(text: str) -> bool:
+    """Whether the text names a file or an object rather than a built-in target."""
+    return text.endswith(_STAN_SUFFIXES) or ":" in text
+
+
+def load_model(text: str, data: Path | None = None) -> LogDensity:
+    """Make the model that a user names.
+
+    Parameters
+    ----------
+    text : str
+        ``model.stan``, a compiled Stan model (``.so``), ``file.py:name`` or ``package.module:name``. The named object
+        is anything that `sample` accepts, or a function without arguments that returns it.
+    data : path, optional
+        JSON, for Stan.
+
+    Raises
+    ------
+    ValueError, OSError, ImportError
+        If there is no such model, or it cannot be used.
+    """
+    from grhmc.models import as_log_density, from_stan
+
+    try:
+        if text.endswith(_STAN_SUFFIXES):
+            return from_stan(Path(text), data)
+        if data is not None:
+            raise ValueError(f"--data is for Stan programs; {text} has its data in Python")
+        return as_log_density(_load_object(text))
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+
+
+def sample_command(
+    model: Annotated[str, typer.Argument(help="model.stan, a compiled Stan model (.so), file.py:name or module:name.")],
+    data: Annotated[Path | None, typer.Option(help="JSON file with the data of a Stan program.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Where to write the result: .nc or .zarr.")] = None,
+    draws: Annotated[int, typer.Option(min=4, help="Draws per chain.")] = 1000,
+    tune: Annotated[int, typer.Option(min=0, help="Warm-up draws per chain.")] = 1000,
+    chains: Annotated[int, typer.Option(min=1)] = 4,
+    cores: Annotated[int | None, typer.Option(min=1)] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")] = None,
+    scale: Annotated[str, typer.Option(help="isg, vari, geo, mct or identity.")] = "isg",
+    integrator: Annotated[str, typer.Option(help="splitting, rkn43 or rkn64.")] = "splitting",
+    tolerance: Annotated[float | None, typer.Option(help="Largest local error per step.")] = None,
+    save_warmup: Annotated[bool, typer.Option(help="Keep the draws of the warm-up.")] = False,
+) -> None:
+    """Sample a model: print a summary, and write the draws where asked."""
+    from rich.console import Console
+
+    from grhmc.cli import readable_errors, summary_table
+    from grhmc.diagnostics import summary
+    from grhmc.sampling import sample
+
+    with readable_errors():
+        if output is not None:
+            check_output(output)
+        result = sample(
+            load_model(model, data),
+            draws=draws,
+            tune=tune,
+            chains=chains,
+            cores=cores,
+            seed=seed,
+            scale=scale,
+            integrator=integrator,
+            tolerance=tolerance,
+            save_warmup=save_warmup,
+        )
+        console = Console()
+        console.print(summary_table(summary(result)))
+        if output is not None:
+            write_result(result, output)
+            console.print(f"Draws: {output}", soft_wrap=True, highlight=False)
+
+
+def check_output(path: Path) -> None:
+    """Raise unless a result can be written there: better before the sampling than after it.
+
+    Raises
+    ------
+    ValueError, ImportError, OSError
+    """
+    if path.suffix not in _WRITERS:
+        raise ValueError(f"output must end in {' or '.join(_WRITERS)}, got {str(path)!r}")
+    if any(importlib.util.find_spec(package) is None for package in _WRITERS[path.suffix]):
+        raise ImportError(
+            f"writing {path.suffix} needs {' and '.join(_WRITERS[path.suffix])}; pip install 'grhmc[store]'"
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def write_result(result: xarray.DataTree, path: Path) -> None:
+    """Write a result as NetCDF or zarr; what is there is replaced."""
+    if path.suffix == ".nc":
+        result.to_netcdf(path, engine="h5netcdf")
+    else:
+        result.to_zarr(path, mode="w", consolidated=False)  # zarr 3 has no standard for consolidated metadata
+
+
+def _load_object(text: str) -> Any:
+    source, _, name = text.rpartition(":")
+    if not source or not name.isidentifier():
+        raise ValueError(f"a model in Python is named as file.py:name or package.module:name, got {text!r}")
+    module = _load_file(Path(source)) if source.endswith(".py") else importlib.import_module(source)
+    if not hasattr(module, name):
+        raise ValueError(f"{source} has no {name!r}")
+    found = getattr(module, name)
+    return found() if inspect.isfunction(found) else found
+
+
+def _load_file(path: Path) -> Any:
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {str(path)!r}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)
+    sys.path.insert(0, str(path.resolve().parent))  # what it imports may lie beside it
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.resolve().parent))
+    return module
