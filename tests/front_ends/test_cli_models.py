@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from typing import Any
 
 import pytest
 import xarray
@@ -38,13 +39,14 @@ def test_a_model_in_a_python_file_is_sampled(python_file, name):
     assert "R-hat" in result.output
 
 
+@pytest.mark.filterwarnings("ignore:.*data type:Warning")  # zarr 3 has no final word on strings
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
 def test_draws_are_written_where_asked(python_file, tmp_path, suffix):
     pytest.importorskip("zarr" if suffix == ".zarr" else "h5netcdf", reason="needs pip install 'grhmc[store]'")
     output = tmp_path / "runs" / f"run{suffix}"
     result = runner.invoke(app, ["sample", f"{python_file}:model", "--output", str(output), *SHORT])
     assert result.exit_code == 0, result.output
-    options = {"engine": "zarr", "consolidated": False} if suffix == ".zarr" else {"engine": "h5netcdf"}
+    options: dict[str, Any] = {"engine": "zarr", "consolidated": False} if suffix == ".zarr" else {"engine": "h5netcdf"}
     with xarray.open_datatree(output, **options) as tree:
         assert tree["posterior"]["a"].shape == (2, 30)
 
