@@ -62,6 +62,13 @@ def test_right_gradients_pass_at_the_mode():
     from_python(normals([1e-6, 1, 1e6]), 3).check_gradient(np.zeros(3))
 
 
+@pytest.mark.parametrize("mean", [0.1, 1.0, 3.7, 1e3, 1e6])
+@pytest.mark.parametrize("sd", 10.0 ** np.arange(-6, 7))
+def test_right_gradients_pass_at_a_mode_off_zero(sd, mean):
+    """Where the slope is 0, the finite differences see only how the ends of the step are rounded."""
+    from_python(normals([sd] * 3, mean), 3).check_gradient(np.full(3, mean))
+
+
 def test_a_large_constant_does_not_disturb():
     def shifted(q):
         log_density, gradient = normals([1.0, 10.0])(q)

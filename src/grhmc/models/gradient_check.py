@@ -164,8 +164,12 @@ def _measure(model: LogDensity, point: _Point, direction: np.ndarray, tolerance:
         difference = _central_difference(model, point.q, step * direction)
         if difference is None:
             continue
-        estimate, magnitude = difference[0] / step, difference[1]
-        noise = _ROUNDING * (magnitude + abs(point.log_density) + position_noise) / step
+        (higher, lower) = difference
+        estimate, magnitude = (higher - lower) / (2 * step), abs(higher) + abs(lower)
+        # The ends are rounded too, by a share of the step; what that changes shows in how steep the ends are. Where the
+        # slope itself is 0, as at a mode, there is no other noise.
+        steepness = max(abs(higher - point.log_density), abs(lower - point.log_density)) / step
+        noise = _ROUNDING * (magnitude + abs(point.log_density) + position_noise + steepness) / step
         size = max(abs(estimate), abs(claimed), typical)
         if noise > _MAX_RELATIVE_NOISE * size:
             continue
@@ -181,7 +185,7 @@ def _measure(model: LogDensity, point: _Point, direction: np.ndarray, tolerance:
 
 
 def _central_difference(model: LogDensity, q: np.ndarray, step: np.ndarray) -> tuple[float, float] | None:
-    """Half the difference of the log density between q + step and q - step, and its magnitude."""
+    """The log density at q + step and at q - step, or None where it is not finite."""
     values = []
     for end in (q + step, q - step):
         log_density, _, code = model.evaluate(end)
@@ -189,7 +193,7 @@ def _central_difference(model: LogDensity, q: np.ndarray, step: np.ndarray) -> t
         if not np.isfinite(log_density):
             return None
         values.append(log_density)
-    return (values[0] - values[1]) / 2, abs(values[0]) + abs(values[1])
+    return values[0], values[1]
 
 
 def _search_directions(model: LogDensity, point: _Point, tolerance: float, rng: np.random.Generator) -> set[int]:
