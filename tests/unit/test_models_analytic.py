@@ -10,8 +10,8 @@ from scipy import integrate, stats
 from scipy.special import expit, ndtr
 
 from grhmc import datasets
-from grhmc.models import analytic, analytic_densities
 from grhmc.density_pointer import DENSITY_PROTOTYPE
+from grhmc.models import analytic, analytic_densities
 
 COVARIANCE = np.array([[2.0, 0.3, -0.5], [0.3, 1.0, 0.2], [-0.5, 0.2, 3.0]])
 

@@ -6,8 +6,8 @@ import pickle
 import numpy as np
 import pytest
 
-from grhmc.models import from_pointer
 from grhmc.density_pointer import DENSITY_PROTOTYPE
+from grhmc.models import from_pointer
 
 
 @DENSITY_PROTOTYPE
