@@ -186,32 +186,35 @@ def practical_stages(
 
 
 _FIRST_CHANGE_TIME = 5.0
-# Process time before the first window's moments say anything: about two paths.
+_LAST_WINDOW_CHANGE_TIME = 20.0
+# Process times before a window that starts with nothing has seen enough to change the scale: two paths to begin with,
+# more where the scale is good already.
 
 
 def _window_rule(number: int, is_last: bool, tuner: int) -> ScaleRule:
-    """The scale rule of one practical window. The first two of several windows use GEO whatever the tuner.
+    """The scale rule of one practical window. All but the last of several use GEO, whatever the tuner.
 
     A start far out in a tail of a normal inflates Var(q) and E[g²] by the same factor, so that GEO is right all the
-    same: from a millionth of the scale to a million times it, where VARI and ISG would follow the start's energy and
-    leave the chain with steps of a millionth.
+    same: from a millionth of the scale to a million times it. VARI and ISG would follow the start's energy, as ISG does
+    where a residual sd starts at a tenth of its value: its squared gradient is then a million times the stationary one.
+    The last window therefore begins with nothing, and keeps GEO's scale until it has seen enough.
     """
     if tuner == FIXED:
         return ScaleRule()
     is_first = number == 0
-    is_early = number < 2 and not is_last
-    if tuner != MCT or is_early:
+    if is_first and is_last:
+        return ScaleRule(tuner=GEO if tuner == MCT else tuner, first_change=_FIRST_CHANGE_TIME)
+    if not is_last:
         return ScaleRule(
-            tuner=GEO if is_early else tuner,
+            tuner=GEO,
             window=FORGET if is_first else SHIFT,
             first_change=_FIRST_CHANGE_TIME if is_first else 0.0,
         )
-    return ScaleRule(
-        tuner=MCT,
-        first_change=(N_SAMPLES_FOR_MEDIAN + 1.0) * ScaleRule.median_spacing,
-        gamma=SECOND_RUN_GAMMA if is_last else FIRST_RUN_GAMMA,
-        anchor_factor=1.0,
-    )
+    if tuner == MCT:
+        return ScaleRule(tuner=MCT, first_change=_LAST_WINDOW_CHANGE_TIME, gamma=SECOND_RUN_GAMMA, anchor_factor=1.0)
+    if tuner == GEO:
+        return ScaleRule(tuner=GEO, window=SHIFT)
+    return ScaleRule(tuner=tuner, window=FORGET, first_change=_LAST_WINDOW_CHANGE_TIME)
 
 
 PAPER_EVENT_RATE = 0.2
