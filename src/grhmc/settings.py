@@ -287,16 +287,24 @@ def check_number(
 
 def as_vector(name: str, value: Any, dim: int) -> np.ndarray:
     """A fresh float64 array of shape (dim,) with finite entries, or an error that says what is wrong."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be an array of {dim} real numbers, got {value!r}") from error
+    array = as_real_array(name, value, f"an array of {dim} real numbers")
     if array.shape != (dim,):
         raise ValueError(f"{name} must have shape ({dim},), got {array.shape}")
     if not np.all(np.isfinite(array)):
         bad = int(np.flatnonzero(~np.isfinite(array))[0])
         raise ValueError(f"{name} must be finite; entry {bad} is {array[bad]}")
     return array
+
+
+def as_real_array(name: str, value: Any, accepted: str) -> np.ndarray:
+    """A fresh float64 array of any shape, or an error: None, texts and complex numbers are no real numbers."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of unequal length
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be {accepted}, got {value!r}")
+    return np.array(array, dtype=np.float64)
 
 
 def _quoted(accepted: Sequence[str]) -> str:

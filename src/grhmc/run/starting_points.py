@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from grhmc.density_pointer import EXCEPTION
+from grhmc.models.log_density import LogDensity
 from grhmc.outcomes import InitializationError
-from grhmc.settings import as_vector
-
-if TYPE_CHECKING:
-    from grhmc.models.log_density import LogDensity
+from grhmc.settings import as_real_array, as_vector
 
 MAX_TRIES = 100
 _HALF_WIDTH = 2.0
@@ -30,7 +28,7 @@ def parse_init(init: Any, model: LogDensity, chains: int) -> list[np.ndarray | N
         return [None] * chains
     if isinstance(init, Mapping):
         return [_flatten(init, model)] * chains
-    array = np.asarray(init, dtype=object if isinstance(init, str) else None)
+    array = as_real_array("init", init, f"an array of {model.dim} real numbers, or one such row per chain")
     if array.ndim == 2:
         if len(array) != chains:
             raise ValueError(
@@ -38,7 +36,7 @@ def parse_init(init: Any, model: LogDensity, chains: int) -> list[np.ndarray | N
                 f"or ({chains}, {model.dim}) for one per chain"
             )
         return [as_vector(f"init[{chain}]", row, model.dim) for chain, row in enumerate(array)]
-    return [as_vector("init", init, model.dim)] * chains
+    return [as_vector("init", array, model.dim)] * chains
 
 
 def _flatten(init: Mapping[str, Any], model: LogDensity) -> np.ndarray:
@@ -47,14 +45,15 @@ def _flatten(init: Mapping[str, Any], model: LogDensity) -> np.ndarray:
         raise ValueError(
             f"init names {sorted(map(str, init))}, but the model's variables are {expected}; give all of them"
         )
-    if sum(variable.size for variable in model.variables) != model.dim:
+    if type(model).constrain is not LogDensity.constrain:
         raise ValueError(
-            "init by name works for models whose variables are their coordinates; give an array of "
-            f"{model.dim} unconstrained values instead"
+            "init by name works for models whose variables are their coordinates, and these are transformed; give an "
+            f"array of {model.dim} unconstrained values instead"
         )
     parts = []
     for variable in model.variables:
-        value = np.asarray(init[variable.name], dtype=np.float64)
+        accepted = f"an array of real numbers of shape {tuple(variable.shape)}"
+        value = as_real_array(f"init[{variable.name!r}]", init[variable.name], accepted)
         if value.shape != tuple(variable.shape):
             raise ValueError(f"init[{variable.name!r}] must have shape {tuple(variable.shape)}, got {value.shape}")
         parts.append(value.ravel())
