@@ -57,14 +57,14 @@ class SamplingError(RuntimeError):
     ----------
     outcome : Outcome
         What ended it.
-    partial : xarray.DataTree or None
+    partial_result : xarray.DataTree or None
         The draws made before the error by all chains, as `sample` would have returned them.
     """
 
-    def __init__(self, message: str, outcome: Outcome, partial: object | None = None) -> None:
+    def __init__(self, message: str, outcome: Outcome, partial_result: object | None = None) -> None:
         super().__init__(message)
         self.outcome = outcome
-        self.partial = partial
+        self.partial_result = partial_result
 
 
 class InitializationError(ValueError):

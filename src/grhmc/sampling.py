@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,12 @@ import numpy as np
 from grhmc._version import __version__
 from grhmc.models.as_log_density import as_log_density
 from grhmc.models.log_density import LogDensity
+from grhmc.models.path_functions import PathFunctionSet
 from grhmc.outcomes import Outcome, SamplingError, explain
 from grhmc.results.datatree import build_datatree
 from grhmc.run.chain import Chain
 from grhmc.run.executors import run_chains
+from grhmc.run.interrupt import worth_keeping
 from grhmc.run.programme import final_stage, initial_centre, initial_event_rate, initial_scale, warmup_stages
 from grhmc.run.progress import ChainSnapshot, progress_view
 from grhmc.run.seeds import chain_generators
@@ -26,8 +29,6 @@ from grhmc.tuning.stages import Stage
 
 if TYPE_CHECKING:
     import xarray
-
-    from grhmc.models.path_functions import PathFunctionSet
 
 
 @dataclass(frozen=True)
@@ -141,9 +142,15 @@ def sample(
         If an argument is not as above; GradientError if the gradient is wrong; InitializationError if no finite
         starting point is found.
     SamplingError
-        If a chain cannot go on; its `partial` holds the draws made until then.
+        If a chain cannot go on; its `partial_result` holds the draws made until then.
     Exception
         Whatever the log density raised, with its traceback; its `partial_result` holds the draws made until then.
+
+    Warns
+    -----
+    UserWarning
+        If the log density does not depend on a parameter; if the run was interrupted (Ctrl-C), and the result holds
+        what was drawn until then. An interrupt before the first draw is a KeyboardInterrupt.
     """
     model = check_model(model)
     settings = RunSettings(
@@ -244,6 +251,8 @@ def prepare(
     _, generators = chain_generators(settings.seed, settings.chains)
     functions = (0, 0, 0)
     if path_functions is not None:
+        if not isinstance(path_functions, PathFunctionSet):
+            raise TypeError(f"path_functions must be made by grhmc.path_functions_from_numba, got {path_functions!r}")
         path_functions.check(model.dim)
         functions = (path_functions.address, path_functions.user_data, len(path_functions.names))
     chains = []
@@ -251,6 +260,8 @@ def prepare(
         start, gradient = find_start(model, rng, given)
         if settings.check_gradient:
             model.check_gradient(start)
+            if index == 0:
+                _warn_of_unused_coordinates(model, start)
         chains.append(
             Chain(
                 model.for_thread(),
@@ -268,6 +279,18 @@ def prepare(
     return chains
 
 
+def _warn_of_unused_coordinates(model: LogDensity, start: np.ndarray) -> None:
+    """A warning rather than an error: the other parameters' posterior may be all the user wants."""
+    unused = model.unused_coordinates(start)
+    if unused:
+        shown = ", ".join(unused[:8]) + (f" and {len(unused) - 8} more" if len(unused) > 8 else "")
+        warnings.warn(
+            f"the log density does not depend on {shown}, as seen from the first chain's start: there the posterior "
+            "is improper, and its draws will wander off without bound. Give these parameters a prior, or remove them.",
+            stacklevel=4,
+        )
+
+
 def run_to_end(
     model: LogDensity,
     settings: RunSettings,
@@ -278,7 +301,8 @@ def run_to_end(
     names = () if path_functions is None else path_functions.names
 
     def build() -> xarray.DataTree:
-        return build_datatree([chain.record() for chain in chains], model, result_attributes(settings, chains), names)
+        records = worth_keeping([chain.record() for chain in chains])
+        return build_datatree(records, model, result_attributes(settings, chains), names)
 
     with progress_view(len(chains), settings.progress_bar) as view:
         finished = run_chains(chains, settings.n_threads, lambda: view.update([snapshot(chain) for chain in chains]))
@@ -286,7 +310,11 @@ def run_to_end(
         if chain.outcome == Outcome.DENSITY_RAISED:
             error = chain.model.take_exception()
             if error is None:
-                error = SamplingError(explain(chain.outcome), chain.outcome)
+                source = "the log density" if path_functions is None else "the log density or a path function"
+                error = SamplingError(
+                    f"chain {chain.index}, {chain.stage.name}: {source} reported an exception without saying which.",
+                    chain.outcome,
+                )
             error.partial_result = build()  # pyright: ignore[reportAttributeAccessIssue]
             raise error
     for chain in chains:
@@ -298,9 +326,17 @@ def run_to_end(
                 chain.outcome,
                 build(),
             )
-    if not finished and all(chain.draws_done == 0 for chain in chains):
-        raise KeyboardInterrupt
-    return build()
+    result = build()
+    if not finished:
+        n_chains, n_draws = result["sample_stats"]["lp"].shape
+        if n_draws == 0 and not settings.save_warmup:
+            raise KeyboardInterrupt
+        warnings.warn(
+            f"interrupted: the result holds {n_draws} of {settings.draws} draws of {n_chains} of {settings.chains} "
+            "chains",
+            stacklevel=3,
+        )
+    return result
 
 
 def snapshot(chain: Chain) -> ChainSnapshot:
