@@ -1,0 +1,152 @@
+"""Errors in users' code while chains run: they reach the user with their traceback, and the draws made until then."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import grhmc
+
+
+def sample(density: grhmc.LogDensity, **settings: Any) -> Any:
+    defaults: dict[str, Any] = {"draws": 200, "tune": 20, "chains": 2, "cores": 1, "seed": 1, "progress_bar": False}
+    return grhmc.sample(density, **(defaults | settings))
+
+
+def failing_after(n_calls: int, error: Callable[[], BaseException]) -> grhmc.LogDensity:
+    """A normal density that raises from some call on."""
+    lock = threading.Lock()
+    count = 0
+
+    def density(q: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal count
+        with lock:
+            count += 1
+            if count > n_calls:
+                raise error()
+        return -0.5 * float(q @ q), -q
+
+    return grhmc.from_python(density, 2, ["a", "b"])
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_an_exception_reaches_the_user_with_its_traceback_and_the_draws(cores: int) -> None:
+    with pytest.raises(RuntimeError, match="made up") as raised:
+        sample(failing_after(400, lambda: RuntimeError("made up")), cores=cores)
+    assert "density" in [entry.name for entry in raised.traceback]
+    partial = raised.value.partial_result  # type: ignore[attr-defined]
+    n_chains, n_draws = partial["posterior"]["a"].shape
+    assert n_chains >= 1
+    assert 0 < n_draws < 200
+    assert np.all(np.isfinite(partial["posterior"]["a"]))
+    assert "DENSITY_RAISED" in partial.attrs["outcomes"]
+
+
+def test_a_chain_that_was_complete_before_the_exception_is_kept() -> None:
+    """With one thread chains run one after the other; the second fails in its warm-up."""
+    calls = 0
+
+    def density(q: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal calls
+        calls += 1
+        return -0.5 * float(q @ q), -q
+
+    expected = sample(grhmc.from_python(density, 2, ["a", "b"]), chains=1)
+    with pytest.raises(RuntimeError, match="made up") as raised:
+        sample(failing_after(calls + 40, lambda: RuntimeError("made up")))
+    kept = raised.value.partial_result["posterior"]["a"]  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(kept["chain"], [0])
+    np.testing.assert_array_equal(kept, expected["posterior"]["a"])
+
+
+def test_the_draws_before_an_exception_are_those_of_an_undisturbed_run() -> None:
+    undisturbed = sample(failing_after(10**9, RuntimeError), chains=1)["posterior"]["a"].to_numpy()
+    with pytest.raises(RuntimeError) as raised:
+        sample(failing_after(500, RuntimeError), chains=1)
+    kept = raised.value.partial_result["posterior"]["a"].to_numpy()  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(kept, undisturbed[:, : kept.shape[1]])
+
+
+def test_an_exception_in_warm_up_leaves_a_result_without_draws() -> None:
+    with pytest.raises(RuntimeError) as raised:
+        sample(failing_after(50, RuntimeError), tune=200)
+    assert raised.value.partial_result["posterior"]["a"].shape == (2, 0)  # type: ignore[attr-defined]
+
+
+def test_a_bad_return_value_while_sampling_says_so() -> None:
+    def density(q: np.ndarray) -> Any:
+        return (-0.5 * float(q @ q), -q) if abs(q[0]) < 1.5 else None
+
+    with pytest.raises(TypeError, match=r"two values.*None"):
+        sample(grhmc.from_python(density, 2), init=[0.1, 0.1])
+
+
+@numba.njit
+def normal_that_raises_far_out(q, gradient):
+    if q[0] > 1.5:
+        raise ValueError("q[0] is beyond 1.5")
+    gradient[0] = -q[0]
+    return -0.5 * q[0] * q[0]
+
+
+def test_an_exception_in_compiled_code_reaches_the_user() -> None:
+    with pytest.raises(ValueError, match="beyond") as raised:
+        sample(grhmc.from_numba(normal_that_raises_far_out, 1), init=[0.1])
+    assert raised.value.partial_result["posterior"]["x"].shape[1] < 200  # type: ignore[attr-defined]
+
+
+def test_a_keyboard_interrupt_inside_the_density_is_not_lost() -> None:
+    with pytest.raises(KeyboardInterrupt) as raised:
+        sample(failing_after(800, KeyboardInterrupt))
+    assert raised.value.partial_result["posterior"]["a"].size > 0  # type: ignore[attr-defined]
+
+
+def test_places_where_the_density_is_not_finite_are_outside_the_support() -> None:
+    """NaN and −inf turn the path back; nothing raises, no draw is NaN."""
+
+    def half_normal(q: np.ndarray) -> tuple[float, np.ndarray]:
+        if q[0] < 0.0:
+            return -math.inf, q
+        if q[1] < 0.0:
+            return math.nan, q
+        return -0.5 * float(q @ q), -q
+
+    result = sample(grhmc.from_python(half_normal, 2), init=[1.0, 1.0], draws=2000, tune=500)
+    positions = result["posterior"]["x"].to_numpy()
+    assert np.all(positions >= 0.0)
+    assert positions.mean(axis=(0, 1)) == pytest.approx(math.sqrt(2.0 / math.pi), abs=0.15)
+
+
+def test_a_chain_that_cannot_move_is_a_sampling_error_with_a_remedy() -> None:
+    def spike(q: np.ndarray) -> tuple[float, np.ndarray]:
+        return (0.0, np.ones(1)) if q[0] == 0.5 else (-math.inf, q)
+
+    with pytest.raises(grhmc.SamplingError, match=r"chain 0.*enclosed") as raised:
+        sample(grhmc.from_python(spike, 1), init=[0.5], check_gradient=False)
+    assert raised.value.outcome == grhmc.Outcome.STUCK
+    assert "init" in str(raised.value)
+    assert raised.value.partial_result is not None
+
+
+def test_an_exception_in_a_path_function_is_a_sampling_error() -> None:
+    @numba.njit
+    def fails_far_out(q, output):
+        if q[0] > 1.0:
+            raise ValueError("beyond 1")
+        output[0] = q[0]
+
+    @numba.njit
+    def normal(q, gradient):
+        gradient[0] = -q[0]
+        return -0.5 * q[0] * q[0]
+
+    functions = grhmc.path_functions_from_numba(fails_far_out, 1, ["f"])
+    with pytest.raises(grhmc.SamplingError, match="path function") as raised:
+        sample(grhmc.from_numba(normal, 1), path_functions=functions)
+    assert raised.value.partial_result["posterior"]["x"].shape[1] < 200  # type: ignore[index]
