@@ -139,7 +139,7 @@ def compare_path_averages(result: Any, target: AnalyticTarget) -> list[Compariso
 
 def quantiles(target: AnalyticTarget, coordinate: int, probabilities: Sequence[float]) -> tuple[float, ...]:
     """Invert a marginal distribution function by bisection, to twelve digits of the standard deviation."""
-    key = (target.name, coordinate, *probabilities)
+    key = (target.name, target.mean.tobytes(), target.sd.tobytes(), coordinate, *probabilities)
     if key not in _quantiles:
         wanted = np.array(probabilities)
         low = np.full(len(wanted), target.mean[coordinate] - 50.0 * target.sd[coordinate])
@@ -153,7 +153,7 @@ def quantiles(target: AnalyticTarget, coordinate: int, probabilities: Sequence[f
 
 
 _quantiles: dict[tuple, tuple[float, ...]] = {}
-# By the target's name, which must stand for one distribution in all tests: some take a second to invert.
+# Some take a second to invert. A name alone may stand for different distributions in different files.
 
 
 def _compare_intervals(name: str, averages: np.ndarray, exact: float, draws: np.ndarray) -> Comparison:

@@ -192,7 +192,7 @@ _LAST_WINDOW_CHANGE_TIME = 20.0
 
 
 def _window_rule(number: int, is_last: bool, tuner: int) -> ScaleRule:
-    """The scale rule of one practical window. All but the last of several use GEO, whatever the tuner.
+    """The scale rule of one practical window. All but the last of several (MCT: the last two) use GEO.
 
     A start far out in a tail of a normal inflates Var(q) and E[g²] by the same factor, so that GEO is right all the
     same: from a millionth of the scale to a million times it. VARI and ISG would follow the start's energy, as ISG does
@@ -204,14 +204,15 @@ def _window_rule(number: int, is_last: bool, tuner: int) -> ScaleRule:
     is_first = number == 0
     if is_first and is_last:
         return ScaleRule(tuner=GEO if tuner == MCT else tuner, first_change=_FIRST_CHANGE_TIME)
+    if tuner == MCT and (is_last or number == len(_WINDOW_SHARES) - 1):
+        gamma = SECOND_RUN_GAMMA if is_last else FIRST_RUN_GAMMA
+        return ScaleRule(tuner=MCT, first_change=_LAST_WINDOW_CHANGE_TIME, gamma=gamma, anchor_factor=1.0)
     if not is_last:
         return ScaleRule(
             tuner=GEO,
             window=FORGET if is_first else SHIFT,
             first_change=_FIRST_CHANGE_TIME if is_first else 0.0,
         )
-    if tuner == MCT:
-        return ScaleRule(tuner=MCT, first_change=_LAST_WINDOW_CHANGE_TIME, gamma=SECOND_RUN_GAMMA, anchor_factor=1.0)
     if tuner == GEO:
         return ScaleRule(tuner=GEO, window=SHIFT)
     return ScaleRule(tuner=tuner, window=FORGET, first_change=_LAST_WINDOW_CHANGE_TIME)
