@@ -122,7 +122,9 @@ BAD_SETTINGS: list[tuple[dict[str, Any], type[Exception], tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(
-    ("settings", "error", "fragments"), BAD_SETTINGS, ids=[f"{settings}"[:60] for settings, _, _ in BAD_SETTINGS]
+    ("settings", "error", "fragments"),
+    BAD_SETTINGS,
+    ids=[f"{number} {next(iter(settings))}" for number, (settings, _, _) in enumerate(BAD_SETTINGS)],
 )
 def test_bad_settings_are_refused_with_argument_and_value(
     settings: dict[str, Any], error: type[Exception], fragments: tuple[str, ...]
