@@ -11,6 +11,7 @@ import numpy as np
 from grhmc._jit import kernel
 from grhmc.density_pointer import FINE
 from grhmc.dynamics.density_call import Density, evaluate_force
+from grhmc.dynamics.double_bits import bits_of, double_of
 from grhmc.dynamics.nystrom_tableau import TableauArrays
 from grhmc.dynamics.phase import Step
 from grhmc.dynamics.standardization import Standardization
@@ -42,87 +43,102 @@ def attempt_step(
     """
     matrix, nodes = tableau.matrix, tableau.nodes
     position, momentum, forces = step.position, step.momentum, step.stage_forces
-    n_stages, dim = forces.shape
+    n_stages = forces.shape[0]
     square = duration * duration
     code, log_density = FINE, 0.0
     for i in range(1, n_stages):
         stage = step.end_position if i == n_stages - 1 else step.scratch
-        drift = nodes[i] * duration
-        first = square * matrix[i, 0]
-        for k in range(dim):
-            stage[k] = position[k] + drift * momentum[k] + first * forces[0, k]
-        add_forces(forces, matrix[i], i, square, stage)
+        move(position, momentum, nodes[i] * duration, forces, matrix[i], i, square, stage)
         code, log_density = evaluate_force(density, standardization, stage, forces[i])
         if code != FINE:
             return code, i, log_density, np.inf
-    weights, end_momentum = tableau.velocity_weights, step.end_momentum
-    first = duration * weights[0]
-    for k in range(dim):
-        end_momentum[k] = momentum[k] + first * forces[0, k]
-    add_forces(forces, weights, n_stages, duration, end_momentum)
-    return code, n_stages - 1, log_density, _local_error(tableau, step, duration)
+    move(momentum, momentum, 0.0, forces, tableau.velocity_weights, n_stages, duration, step.end_momentum)
+    return code, n_stages - 1, log_density, _local_error(tableau, forces, duration)
 
 
 @kernel
-def add_forces(forces: np.ndarray, weights: np.ndarray, end: int, factor: float, output: np.ndarray) -> None:
-    """Add factor · Σ w_i f_i over the stages 1 to `end` − 1 to `output`.
+def move(
+    base: np.ndarray,
+    momentum: np.ndarray,
+    drift: float,
+    forces: np.ndarray,
+    weights: np.ndarray,
+    end: int,
+    factor: float,
+    output: np.ndarray,
+) -> None:
+    """Write base + drift · momentum + factor · Σ w_i f_i, over the stages before `end`, to `output`.
 
-    Up to three stages in a pass: few passes for small `dim`, and each simple enough to be vectorized for large.
+    In one pass over the coordinates, with three stages or six: those that are missing count as the first, with weight
+    zero. One pass is few for small `dim`, and one sum with a single output is what the compiler vectorizes for large.
     """
-    i = 1
-    while i + 2 < end:
-        a, b, c = factor * weights[i], factor * weights[i + 1], factor * weights[i + 2]
+    a = factor * weights[0]
+    b, f = _weight_and_row(forces, weights, 1, end, factor)
+    c, g = _weight_and_row(forces, weights, 2, end, factor)
+    first = forces[0]
+    if end <= _FEW:
         for k in range(output.shape[0]):
-            output[k] += a * forces[i, k] + b * forces[i + 1, k] + c * forces[i + 2, k]
-        i += 3
-    if i + 1 < end:
-        a, b = factor * weights[i], factor * weights[i + 1]
-        for k in range(output.shape[0]):
-            output[k] += a * forces[i, k] + b * forces[i + 1, k]
-    elif i < end:
-        a = factor * weights[i]
-        for k in range(output.shape[0]):
-            output[k] += a * forces[i, k]
+            output[k] = base[k] + drift * momentum[k] + a * first[k] + b * f[k] + c * g[k]
+        return
+    d, h = _weight_and_row(forces, weights, 3, end, factor)
+    e, p = _weight_and_row(forces, weights, 4, end, factor)
+    o, q = _weight_and_row(forces, weights, 5, end, factor)
+    for k in range(output.shape[0]):
+        near = base[k] + drift * momentum[k] + a * first[k] + b * f[k]
+        output[k] = near + c * g[k] + d * h[k] + e * p[k] + o * q[k]
+
+
+_FEW, MANY = 3, 6
+"""Stages in a short pass and in a long one; no tableau may have more."""
 
 
 @kernel
-def _local_error(tableau: TableauArrays, step: Step, duration: float) -> float:
+def _weight_and_row(
+    forces: np.ndarray, weights: np.ndarray, stage: int, end: int, factor: float
+) -> tuple[float, np.ndarray]:
+    """A stage's weight and force; beyond the last one, zero and the first force, which is always finite."""
+    if stage < end:
+        return factor * weights[stage], forces[stage]
+    return 0.0, forces[0]
+
+
+@kernel
+def _local_error(tableau: TableauArrays, forces: np.ndarray, duration: float) -> float:
     """Largest difference between the method and its embedded companion, over coordinates, position and momentum.
 
     A maximum, not a root mean square: in many dimensions an average hides the error of a few stiff directions.
-    Overwrites the step's scratch.
     """
-    largest = _largest_defect(step, tableau.velocity_error_weights, duration)
+    largest = largest_sum(forces, tableau.velocity_error_weights, duration)
     if tableau.position_error_weights[0] != 0.0:  # the splitting's embedded formula has the same position
-        in_position = _largest_defect(step, tableau.position_error_weights, duration * duration)
+        in_position = largest_sum(forces, tableau.position_error_weights, duration * duration)
         largest = max(largest, in_position)
     return largest
-
-
-@kernel
-def _largest_defect(step: Step, weights: np.ndarray, factor: float) -> float:
-    """The largest |factor · Σ w_i f_i| over coordinates; overwrites the step's scratch."""
-    forces, defect = step.stage_forces, step.scratch
-    first = factor * weights[0]
-    for k in range(defect.shape[0]):
-        defect[k] = first * forces[0, k]
-    add_forces(forces, weights, forces.shape[0], factor, defect)
-    return largest_magnitude(defect)
 
 
 _MAGNITUDE_BITS = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 
 
 @kernel
-def largest_magnitude(vector: np.ndarray) -> float:
-    """The largest |e_k|, or NaN if there is one; overwrites `vector`.
+def largest_sum(forces: np.ndarray, weights: np.ndarray, factor: float) -> float:
+    """The largest |factor · Σ w_i f_i| over coordinates, or NaN if there is one.
 
     Magnitudes of doubles are ordered as their bits are, NaN above all. A maximum of integers is vectorized; one of
     doubles is not, because it would have to treat NaN.
     """
-    bits = vector.view(np.int64)
+    end = forces.shape[0]
+    a = factor * weights[0]
+    b, f = _weight_and_row(forces, weights, 1, end, factor)
+    c, g = _weight_and_row(forces, weights, 2, end, factor)
+    first = forces[0]
     largest = np.int64(0)
-    for k in range(bits.shape[0]):
-        largest = max(largest, bits[k] & _MAGNITUDE_BITS)
-    bits[0] = largest
-    return vector[0]
+    if end <= _FEW:
+        for k in range(first.shape[0]):
+            largest = max(largest, bits_of(a * first[k] + b * f[k] + c * g[k]) & _MAGNITUDE_BITS)
+        return double_of(largest)
+    d, h = _weight_and_row(forces, weights, 3, end, factor)
+    e, p = _weight_and_row(forces, weights, 4, end, factor)
+    o, q = _weight_and_row(forces, weights, 5, end, factor)
+    for k in range(first.shape[0]):
+        defect = a * first[k] + b * f[k] + c * g[k] + d * h[k] + e * p[k] + o * q[k]
+        largest = max(largest, bits_of(defect) & _MAGNITUDE_BITS)
+    return double_of(largest)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import types
-from numba.core import config
-from numba.extending import intrinsic
 
 from grhmc._jit import kernel
+from grhmc.dynamics.double_bits import bits_of, double_of
 
 SAFETY = 0.7
 SMALLEST_FACTOR = 0.2
@@ -27,34 +23,6 @@ _STRETCH = 1.1
 # factor allows for, and a whole step is saved.
 
 
-@intrinsic
-def _bits_compiled(typing_context, value):
-    def codegen(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], context.get_value_type(types.int64))
-
-    return types.int64(types.float64), codegen
-
-
-@intrinsic
-def _double_compiled(typing_context, bits):
-    def codegen(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], context.get_value_type(types.float64))
-
-    return types.float64(types.int64), codegen
-
-
-def _bits_interpreted(value: float) -> int:
-    return int(np.float64(value).view(np.int64))
-
-
-def _double_interpreted(bits: int) -> float:
-    return float(np.int64(bits).view(np.float64))
-
-
-_is_interpreted = config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssue]
-_bits: Any = _bits_interpreted if _is_interpreted else _bits_compiled
-_double: Any = _double_interpreted if _is_interpreted else _double_compiled
-
 _MANTISSA = float(1 << 52)
 _BIAS = 1023.0 - 0.0430
 # The bits of a double, read as an integer, are its logarithm to base 2 up to a straight line between powers of two; the
@@ -67,8 +35,8 @@ def rough_power(base: float, exponent: float) -> float:
 
     `base` must be positive and finite.
     """
-    logarithm = np.float64(_bits(base)) / _MANTISSA - _BIAS
-    return _double(np.int64((exponent * logarithm + _BIAS) * _MANTISSA))
+    logarithm = np.float64(bits_of(base)) / _MANTISSA - _BIAS
+    return double_of(np.int64((exponent * logarithm + _BIAS) * _MANTISSA))
 
 
 @kernel

@@ -25,34 +25,41 @@ def record_step(process: Process, records: Records, duration: float, end_log_den
     from_fraction = 0.0
     while clock.draw_index < settings.n_draws:
         next_time = clock.stage_start_time + (clock.draw_index + 1) * settings.draw_spacing
-        to_fraction = min((next_time - clock.time) / duration, 1.0)
-        reached = next_time <= clock.time + duration
-        if settings.draws_per_interval > 0:
-            code = integrate_path(
-                process.integrals,
-                process.functions,
-                process.step,
-                process.standardization,
-                duration,
-                from_fraction,
-                to_fraction,
-            )
+        if next_time > clock.time + duration:
+            break
+        fraction = min((next_time - clock.time) / duration, 1.0)
+        closes_interval = (
+            settings.draws_per_interval > 0
+            and (clock.draw_index + 1) % settings.draws_per_interval == 0
+            and clock.interval_index < records.interval_duration.shape[0]
+        )
+        if closes_interval:
+            code = _integrate(process, duration, from_fraction, fraction)
             if code != 0:
                 return code
-        if not reached:
-            break
-        if settings.record == 1:
-            _record_draw(process, records, duration, to_fraction, end_log_density)
-        clock.draw_index += 1
-        if (
-            settings.draws_per_interval > 0
-            and clock.draw_index % settings.draws_per_interval == 0
-            and clock.interval_index < records.interval_duration.shape[0]
-        ):
             _close_interval(process, records)
+            from_fraction = fraction
+        if settings.record == 1:
+            _record_draw(process, records, duration, fraction, end_log_density)
+        clock.draw_index += 1
         _mark_counters(process)
-        from_fraction = to_fraction
+    if settings.draws_per_interval > 0 and clock.draw_index < settings.n_draws:
+        return _integrate(process, duration, from_fraction, 1.0)
     return 0
+
+
+@inner_kernel
+def _integrate(process: Process, duration: float, from_fraction: float, to_fraction: float) -> int:
+    """Add a part of the step to the path integrals; returns the code of the users' functions."""
+    return integrate_path(
+        process.integrals,
+        process.functions,
+        process.step,
+        process.standardization,
+        duration,
+        from_fraction,
+        to_fraction,
+    )
 
 
 @inner_kernel
@@ -64,7 +71,6 @@ def _record_draw(process: Process, records: Records, duration: float, fraction: 
     position_at(step, duration, fraction, position)
     destandardize(process.standardization, position)
     copy_to(position, records.draws[row])
-    momentum_at(step, duration, fraction, momentum)
     energy = kinetic_energy(step.momentum) - clock.log_density
     energy += fraction * (kinetic_energy(step.end_momentum) - end_log_density - energy)
     statistics = records.statistics[row]
@@ -91,6 +97,7 @@ def _interpolated_log_density(
     """
     clock, step = process.clock[0], process.step
     if process.tableau.error_order > _SECOND_ORDER:
+        momentum_at(step, duration, fraction, momentum)
         return kinetic_energy(momentum) - energy
     x = fraction
     end = x * x * (3.0 - 2.0 * x)
