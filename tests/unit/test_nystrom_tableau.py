@@ -319,3 +319,17 @@ def test_default_kick_minimizes_the_largest_expected_energy_error():
 def test_gradients_per_step():
     assert [tableau.gradients_per_step for tableau in (RKN43, RKN64, SPLITTING)] == [3, 5, 2]
     assert [tableau.error_order for tableau in (RKN43, RKN64, SPLITTING)] == [4, 5, 3]
+
+
+def test_more_stages_than_the_step_kernel_adds_up_are_refused():
+    """A stage beyond the last that is added would be dropped without a word."""
+
+    class Longer(NystromTableau):
+        @property
+        def n_stages(self) -> int:
+            return 7
+
+    longer = object.__new__(Longer)
+    object.__setattr__(longer, "name", "longer")
+    with pytest.raises(ValueError, match=r"it has 7 stages; the step kernel adds up at most 6"):
+        longer.to_arrays()

@@ -88,8 +88,8 @@ def move(
         output[k] = near + c * g[k] + d * h[k] + e * p[k] + o * q[k]
 
 
-_FEW, MANY = 3, 6
-"""Stages in a short pass and in a long one; no tableau may have more."""
+_FEW = 3
+# Stages in a short pass; a long one has `MOST_STAGES` of nystrom_tableau.py, which refuses tableaus with more.
 
 
 @kernel
@@ -109,10 +109,18 @@ def _local_error(tableau: TableauArrays, forces: np.ndarray, duration: float) ->
     A maximum, not a root mean square: in many dimensions an average hides the error of a few stiff directions.
     """
     largest = largest_sum(forces, tableau.velocity_error_weights, duration)
-    if tableau.position_error_weights[0] != 0.0:  # the splitting's embedded formula has the same position
+    if not _all_zero(tableau.position_error_weights):  # the splitting's embedded formula has the same position
         in_position = largest_sum(forces, tableau.position_error_weights, duration * duration)
         largest = max(largest, in_position)
     return largest
+
+
+@kernel
+def _all_zero(weights: np.ndarray) -> bool:
+    total = 0.0
+    for i in range(weights.shape[0]):
+        total += abs(weights[i])
+    return total == 0.0
 
 
 _MAGNITUDE_BITS = np.int64(0x7FFF_FFFF_FFFF_FFFF)

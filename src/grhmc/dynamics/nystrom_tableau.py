@@ -26,6 +26,9 @@ from grhmc.dynamics.nystrom_order_conditions import (
     stage_weights,
 )
 
+MOST_STAGES = 6
+"""Of a method that the step kernel can take."""
+
 
 class TableauArrays(NamedTuple):
     """A tableau in double precision, as the kernels take it. `n_stages` is `nodes.shape[0]`.
@@ -139,7 +142,15 @@ class NystromTableau:
         return self.embedded_order + 1
 
     def to_arrays(self) -> TableauArrays:
-        """Round every coefficient to the nearest double. The arrays are new at each call."""
+        """Round every coefficient to the nearest double. The arrays are new at each call.
+
+        Raises
+        ------
+        ValueError
+            If there are more stages than the kernels add up.
+        """
+        if self.n_stages > MOST_STAGES:
+            self._fail(f"it has {self.n_stages} stages; the step kernel adds up at most {MOST_STAGES}")
         matrix = np.zeros((self.n_stages, self.n_stages))
         for i, row in enumerate(self.matrix):
             matrix[i, :i] = [float(entry) for entry in row]

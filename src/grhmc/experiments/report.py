@@ -23,7 +23,6 @@ from grhmc.experiments.tables import (
     write_tables_csv,
 )
 
-TITLE = "The tables of Tran & Kleppe (2024), run again"
 _TABLE_TITLES = {
     1: "Gaussian targets",
     2: "Non-Gaussian targets",
