@@ -1,0 +1,76 @@
+"""BlackJAX's NUTS on a compiled density, which JAX calls back: the gradients count, the seconds do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import blackjax
+import jax
+import jax.numpy as jnp
+import numpy as np
+from counted_density import CountedDensity
+
+from grhmc.density_pointer import DENSITY_PROTOTYPE, call_density
+
+
+def as_jax_function(density: CountedDensity, dim: int) -> Any:
+    """A log density for JAX; value and gradient come from one call."""
+    function = DENSITY_PROTOTYPE(density.address)
+    shapes = (jax.ShapeDtypeStruct((), jnp.float64), jax.ShapeDtypeStruct((dim,), jnp.float64))
+
+    def evaluate(q: Any) -> tuple[np.ndarray, np.ndarray]:
+        gradient = np.empty(dim)
+        point = np.ascontiguousarray(q, dtype=np.float64)
+        value, _ = call_density(function, density.user_data, point, gradient)
+        return np.float64(value), gradient
+
+    def call(q: Any) -> Any:
+        return jax.pure_callback(evaluate, shapes, q)
+
+    @jax.custom_vjp
+    def log_density(q: Any) -> Any:
+        return call(q)[0]
+
+    log_density.defvjp(call, lambda gradient, cotangent: (cotangent * gradient,))
+    return log_density
+
+
+def sample_nuts(
+    density: CountedDensity, starts: np.ndarray, seed: int, tune: int, draws: int
+) -> tuple[np.ndarray, int, int]:
+    """Draw with default settings, one chain after the other.
+
+    Returns
+    -------
+    draws : ndarray, shape (chains, draws, dim)
+    warmup_gradients, n_divergent : int
+    """
+    jax.config.update("jax_enable_x64", True)
+    log_density = as_jax_function(density, starts.shape[1])
+    adaptation = blackjax.window_adaptation(blackjax.nuts, log_density)
+
+    @jax.jit
+    def warm_up(key: Any, start: Any) -> Any:
+        (state, parameters), _ = adaptation.run(key, start, num_steps=tune)
+        return state, parameters
+
+    @jax.jit
+    def run(key: Any, state: Any, parameters: Any) -> Any:
+        kernel = blackjax.nuts(log_density, **parameters).step
+
+        def step(state: Any, key: Any) -> Any:
+            state, info = kernel(key, state)
+            return state, (state.position, info.is_divergent)
+
+        return jax.lax.scan(step, state, jax.random.split(key, draws))[1]
+
+    positions, warmup, n_divergent = [], 0, 0
+    for key, start in zip(jax.random.split(jax.random.key(seed), len(starts)), starts, strict=True):
+        first, second = jax.random.split(key)
+        before = density.count
+        state, parameters = jax.block_until_ready(warm_up(first, jnp.asarray(start)))
+        warmup += density.count - before
+        path, diverging = jax.block_until_ready(run(second, state, parameters))
+        positions.append(np.asarray(path))
+        n_divergent += int(np.sum(diverging))
+    return np.stack(positions), warmup, n_divergent

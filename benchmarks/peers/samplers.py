@@ -1,0 +1,258 @@
+"""The field: every sampler as a function from a target and a seed to draws and what they cost."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from counted_density import CountedDensity
+from targets import Target, starting_points
+
+import grhmc
+
+CHAINS, TUNE, DRAWS = 4, 1000, 1000
+
+
+@dataclass
+class Run:
+    """What a sampler delivers.
+
+    Attributes
+    ----------
+    draws : ndarray, shape (chains, n, dim), unconstrained; or None, and then
+    values : ndarray, shape (chains, n, len(parameters))
+    warmup_gradients, sampling_gradients : int
+        Over all chains.
+    seconds : float
+        Processor time of the whole call, warm-up included, compilation not.
+    n_divergent : int
+    """
+
+    warmup_gradients: int
+    sampling_gradients: int
+    seconds: float
+    draws: np.ndarray | None = None
+    values: np.ndarray | None = None
+    n_divergent: int = -1
+
+
+@dataclass
+class Sampler:
+    """A name, the distribution whose version counts, and how to run it."""
+
+    name: str
+    package: str
+    run: Callable[[Target, int], Run]
+    is_native: bool = True  # calls the shared compiled density without Python in between
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def version(self) -> str:
+        """Of the installed package."""
+        return importlib.metadata.version(self.package)
+
+
+class _Watch:
+    seconds = 0.0
+
+
+@contextmanager
+def _processor_time():
+    """Processor time of all threads: other work on the machine counts less than in wall-clock time."""
+    watch, began = _Watch(), time.process_time()
+    yield watch
+    watch.seconds = time.process_time() - began
+
+
+def run_stan(target: Target, seed: int) -> Run:
+    """Stan's NUTS, default settings, through stanli, on the Stan program.
+
+    Gradients are the sum of n_leapfrog: Stan's search for its first step sizes and the one evaluation at the start of
+    each transition are not reported, so they are not counted.
+    """
+    import stanli
+
+    model = stanli.Model(stan_code=target.program, data=dict(target.data))
+    starts = starting_points(target, seed, CHAINS)
+    with _processor_time() as watch:
+        fit = model.sample(
+            chains=CHAINS,
+            seed=seed,
+            warmup=TUNE,
+            samples=DRAWS,
+            save_warmup=True,
+            inits=starts,
+            parallel_chains=1,
+            refresh=0,
+        )
+    steps = fit.sampler_stats[:, :, stanli.SAMPLER_COLUMNS.index("n_leapfrog__")].sum(axis=0)
+    columns = [fit.draws(name)[:, TUNE:] for name in target.parameters]
+    return Run(
+        warmup_gradients=int(steps[:TUNE].sum()),
+        sampling_gradients=int(steps[TUNE:].sum()),
+        seconds=watch.seconds,
+        values=np.stack(columns, axis=-1),
+        n_divergent=int(np.sum(fit.divergences)),
+    )
+
+
+def run_nutpie(target: Target, seed: int) -> Run:
+    """nutpie, default settings (diagonal scale), on the compiled density."""
+    import nutpie
+    from nutpie_model import PointerModel
+
+    density = CountedDensity(target.model)
+    starts = starting_points(target, seed, CHAINS)
+    model = PointerModel(density.address, density.user_data, target.dim, starts)
+    with _processor_time() as watch:
+        trace = nutpie.sample(
+            model,
+            draws=DRAWS,
+            tune=TUNE,
+            chains=CHAINS,
+            cores=1,
+            seed=seed,
+            progress_bar=False,
+            save_warmup=True,
+        )
+    sampling = int(trace.sample_stats["n_steps"].sum())
+    return Run(
+        warmup_gradients=density.count - sampling,
+        sampling_gradients=sampling,
+        seconds=watch.seconds,
+        draws=trace.posterior["x"].to_numpy(),
+        n_divergent=int(trace.sample_stats["diverging"].sum()),
+    )
+
+
+def run_walnutpie(target: Target, seed: int) -> Run:
+    """walnutpie, default settings but a fixed number of draws.
+
+    It does not say what its warm-up cost; a second run with the same seed and one draw does.
+    """
+    import walnutpie
+    from walnutpie._ffi import logp_cfunc_type
+
+    density = CountedDensity(target.model, refuse_with_minus_infinity=True)
+    starts = starting_points(target, seed, CHAINS)
+    function = logp_cfunc_type(density.address)
+
+    def sample(n_draws: int) -> list[np.ndarray]:
+        return walnutpie.walnuts_pyfunc(
+            (function, density.user_data),
+            inits=starts,
+            num_chains=CHAINS,
+            seed=seed,
+            min_warmup_iter=TUNE,
+            max_warmup_iter=TUNE,
+            min_sampling_iter=n_draws,
+            max_sampling_iter=n_draws,
+        )
+
+    sample(1)
+    warmup = density.count
+    density.reset()
+    with _processor_time() as watch:
+        draws = np.stack([np.asarray(chain) for chain in sample(DRAWS)])
+    return Run(
+        warmup_gradients=warmup,
+        sampling_gradients=density.count - warmup,
+        seconds=watch.seconds,
+        draws=draws,
+    )
+
+
+def run_owalnuts(target: Target, seed: int) -> Run:
+    """oWALNUTS, default settings."""
+    import owalnuts
+
+    density = CountedDensity(target.model, refuse_with_minus_infinity=True)
+    starts = starting_points(target, seed, CHAINS)
+    target_function = owalnuts.from_cfunc(density.value_address, target.dim, user_data=density.user_data)
+    with _processor_time() as watch:
+        result = owalnuts.sample(
+            target_function,
+            init=starts,
+            chains=CHAINS,
+            warmup=TUNE,
+            draws=DRAWS,
+            seed=seed,
+            threads=1,
+        )
+    sampling = result.retained_target_calls
+    return Run(
+        warmup_gradients=density.count - sampling,
+        sampling_gradients=sampling,
+        seconds=watch.seconds,
+        draws=np.asarray(result.samples),
+        n_divergent=int(np.sum(result.divergent[:, TUNE:])),
+    )
+
+
+def run_blackjax(target: Target, seed: int) -> Run:
+    """BlackJAX NUTS after its window adaptation; the density is called back from JAX."""
+    from blackjax_nuts import sample_nuts
+
+    density = CountedDensity(target.model, refuse_with_minus_infinity=True)
+    starts = starting_points(target, seed, CHAINS)
+    with _processor_time() as watch:
+        draws, warmup, n_divergent = sample_nuts(density, starts, seed, TUNE, DRAWS)
+    return Run(
+        warmup_gradients=warmup,
+        sampling_gradients=density.count - warmup,
+        seconds=watch.seconds,
+        draws=draws,
+        n_divergent=n_divergent,
+    )
+
+
+def run_grhmc(arguments: dict[str, Any], target: Target, seed: int) -> Run:
+    """Run grhmc with any arguments of `sample`; none are its defaults."""
+    density = CountedDensity(target.model)
+    model = grhmc.from_pointer(density.address, target.dim, user_data=density.user_data)
+    starts = starting_points(target, seed, CHAINS)
+    settings = {"draws": DRAWS, "tune": TUNE, **arguments}
+    with _processor_time() as watch:
+        result = grhmc.sample(model, chains=CHAINS, cores=1, seed=seed, init=starts, progress_bar=False, **settings)
+    sampling = int(result["sample_stats"]["n_gradients"].sum())
+    return Run(
+        warmup_gradients=density.count - sampling,
+        sampling_gradients=sampling,
+        seconds=watch.seconds,
+        draws=result["unconstrained_posterior"]["position"].to_numpy(),
+        n_divergent=int(result["sample_stats"]["diverging"].sum()),
+    )
+
+
+PEERS = (
+    Sampler("stan_nuts", "stanli", run_stan),
+    Sampler("nutpie", "nutpie", run_nutpie),
+    Sampler("walnutpie", "walnutpie", run_walnutpie),
+    Sampler("owalnuts", "owalnuts", run_owalnuts),
+    Sampler("blackjax_nuts", "blackjax", run_blackjax, is_native=False),
+)
+
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "continuous_isg": {"scale": "isg"},
+    "continuous_geo": {"scale": "geo"},
+    "continuous_vari": {"scale": "vari"},
+    "continuous_mct": {"scale": "mct"},
+    "continuous_geo_rkn43": {"scale": "geo", "integrator": "rkn43"},
+    "continuous_geo_rkn64": {"scale": "geo", "integrator": "rkn64"},
+}
+"""Ours: a name, and the arguments of `sample` that make it."""
+
+OURS = tuple(
+    Sampler(f"grhmc_{name}", "grhmc", partial(run_grhmc, arguments), arguments=arguments)
+    for name, arguments in CONFIGURATIONS.items()
+)
+
+SAMPLERS = MappingProxyType({sampler.name: sampler for sampler in (*PEERS, *OURS)})
