@@ -5,6 +5,7 @@
 PYTHON ?=
 PYTHON_CANDIDATES = $(PYTHON) python3.13 python3.12 python3.11 python3
 VENV_PYTHON = .venv/bin/python
+PYMC_PYTHON = .venv-pymc/bin/python
 WORKERS ?= 2
 PYTEST_OPTIONS ?=
 
@@ -20,16 +21,18 @@ help:
 	@echo 'make lint     ruff, pyright and the layer contracts'
 	@echo 'make format   let ruff mend what it can'
 	@echo 'make bench    the benchmarks in benchmarks/'
-	@echo 'make clean    remove .venv and caches'
+	@echo 'make clean    remove the environments and caches'
 
 demo: .venv/.runtime
 	.venv/bin/grhmc demo --output demo-output
 
-test: .venv/.development
+test: .venv/.development .venv-pymc/.tests
 	$(VENV_PYTHON) -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_OPTIONS) tests
+	$(PYMC_PYTHON) -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_OPTIONS) tests/front_ends/test_pymc*.py || [ $$? -eq 5 ] # none selected
 
-nightly: .venv/.development
+nightly: .venv/.development .venv-pymc/.tests
 	$(VENV_PYTHON) -m pytest -n $(WORKERS) --dist worksteal -m nightly $(PYTEST_OPTIONS) tests
+	$(PYMC_PYTHON) -m pytest -n $(WORKERS) --dist worksteal -m nightly $(PYTEST_OPTIONS) tests/front_ends/test_pymc*.py || [ $$? -eq 5 ] # none selected
 
 lint: .venv/.development
 	$(VENV_PYTHON) -m ruff check .
@@ -48,8 +51,15 @@ bench: .venv/.development
 	done
 
 clean:
-	rm -rf .venv .nox build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-pymc .nox build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# PyMC has an environment of its own: on Python 3.11 it needs an older Numba than the other tests should run on.
+.venv-pymc/.tests: .venv/.development
+	@echo 'Installing grhmc and PyMC into .venv-pymc ...'
+	@$(PYMC_PYTHON) -m pip --version >/dev/null 2>&1 || $(VENV_PYTHON) -m venv --clear .venv-pymc
+	@$(PYMC_PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[test-pymc]'
+	@touch $@
 
 # The stamps say what .venv holds; a change of the requirements makes them stale.
 .venv/.runtime: pyproject.toml
@@ -61,7 +71,7 @@ clean:
 .venv/.development: pyproject.toml
 	@$(MAKE_VENV)
 	@echo 'Installing grhmc and its development tools into .venv ...'
-	@$(PIP_INSTALL) --editable '.[dev,plot,store]'
+	@$(PIP_INSTALL) --editable '.[dev,test-front-ends,plot,store]'
 	@touch .venv/.runtime $@
 
 # A candidate counts only if it runs, is new enough and can make environments: a version manager's

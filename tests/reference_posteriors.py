@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import xarray
 from arviz_stats.base import array_stats
+
+import grhmc
 
 _FOLDER = Path(__file__).resolve().parents[2] / "shared" / "posteriors"
 _N_REFERENCE_DRAWS = 10_000
+_OTHER_NAMES = {"a0": "alpha0", "a1": "alpha1", "b1": "beta1"}  # of coordinates, in jax_models
 
 PROGRAMS = Path(__file__).parent / "front_ends" / "programs"
 """The posteriors as Stan programs."""
@@ -95,3 +100,39 @@ def _compare(row: dict[str, str], draws: np.ndarray) -> Discrepancy:
 def _standard_error(draws: np.ndarray, method: str) -> float:
     error: Any = array_stats.mcse(draws, chain_axis=0, draw_axis=1, method=method)
     return float(error)
+
+
+def rename_as_in_stan(names: Sequence[str]) -> list[str]:
+    """Coordinates of another front-end, ``tau_log__`` and ``eta[0]``, as Stan has them: ``tau`` and ``eta[1]``."""
+    renamed = []
+    for name in names:
+        base, _, index = name.partition("[")
+        for suffix in ("_log__", "_logodds__", "_ordered__"):
+            base = base.removesuffix(suffix)
+        base = _OTHER_NAMES.get(base, base).removeprefix("log_")
+        renamed.append(f"{base}[{int(index[:-1]) + 1}]" if index else base)
+    return renamed
+
+
+def check_same_posterior(model: grhmc.LogDensity, name: str) -> None:
+    """Fail unless the log density differs from the Stan program's by a constant and the gradients agree."""
+    stan = grhmc.from_stan(PROGRAMS / f"{name}.stan", read_posterior_data(name))
+    order = [rename_as_in_stan(model.coordinate_names).index(coordinate) for coordinate in stan.coordinate_names]
+    rng = np.random.default_rng(1)
+    differences, value = [], 0.0
+    for _ in range(5):
+        q = rng.normal(scale=0.5, size=model.dim)
+        value, gradient, code = model.evaluate(q)
+        value_of_stan, gradient_of_stan, code_of_stan = stan.evaluate(q[order])
+        assert code == code_of_stan == 0
+        np.testing.assert_allclose(gradient[order], gradient_of_stan, rtol=1e-8, atol=1e-8)
+        differences.append(value - value_of_stan)
+    assert np.ptp(differences) < 1e-8 * max(1.0, abs(value))
+
+
+def with_variables(result: Any, variables: Callable[[Any], dict[str, np.ndarray]]) -> Any:
+    """A result whose posterior holds functions of its draws."""
+    posterior = result["posterior"].to_dataset()
+    values = variables({str(name): array.to_numpy() for name, array in posterior.items()})
+    data = {name: (["chain", "draw", *(f"{name}_{k}" for k in range(v.ndim - 2))], v) for name, v in values.items()}
+    return {"posterior": xarray.DataTree(xarray.Dataset(data))}

@@ -4,7 +4,18 @@ from grhmc import datasets
 from grhmc._version import __version__
 from grhmc.comparison import Comparison, compare
 from grhmc.diagnostics import summary
-from grhmc.models import GradientError, LogDensity, from_numba, from_pointer, from_pymc, from_python, from_stan
+from grhmc.models import (
+    GradientError,
+    LogDensity,
+    from_jax,
+    from_numba,
+    from_numpyro,
+    from_pointer,
+    from_pymc,
+    from_python,
+    from_stan,
+    from_torch,
+)
 from grhmc.models.path_functions import path_functions_from_numba
 from grhmc.outcomes import InitializationError, Outcome, SamplingError
 from grhmc.plotting import plot_crossing_times, plot_ess_comparison, plot_scale_history, plot_trace_with_events
@@ -23,11 +34,14 @@ __all__ = [
     "__version__",
     "compare",
     "datasets",
+    "from_jax",
     "from_numba",
+    "from_numpyro",
     "from_pointer",
     "from_pymc",
     "from_python",
     "from_stan",
+    "from_torch",
     "path_functions_from_numba",
     "plot_crossing_times",
     "plot_ess_comparison",

@@ -88,7 +88,7 @@ def sample(
 
     Parameters
     ----------
-    model : LogDensity or pymc.Model
+    model : LogDensity, pymc.Model or bridgestan.StanModel
         A log density made by `from_stan`, `from_pymc`, `from_numba`, `from_python`, `from_pointer`, ...; or a model of
         another package as it is.
     scale : {"isg", "vari", "geo", "mct", "identity"} or array of shape (dim,)

@@ -7,13 +7,17 @@ import sys
 
 HEAVY = (
     "arviz_stats",
+    "bridgestan",
+    "cloudpickle",
     "h5netcdf",
     "jax",
     "matplotlib",
     "numpyro",
     "pandas",
     "pymc",
+    "pytensor",
     "scipy",
+    "stanli",
     "torch",
     "xarray",
     "zarr",

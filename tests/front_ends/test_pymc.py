@@ -9,7 +9,8 @@ import pytest
 
 import grhmc
 import pymc_models
-from reference_posteriors import PROGRAMS, large_discrepancies, read_posterior_data
+from reference_posteriors import check_same_posterior, large_discrepancies, read_posterior_data
+from second_process import check_second_process_agrees
 
 if importlib.util.find_spec("pymc") is None:
     pytest.skip("needs PyMC: pip install 'grhmc[pymc]'", allow_module_level=True)
@@ -53,30 +54,7 @@ def test_default_settings_agree_with_the_reference(compiled, name):
 @needs_stanli
 @pytest.mark.parametrize("name", POSTERIORS)
 def test_pymc_and_stan_differ_by_a_constant(compiled, name):
-    of_pymc = compiled(name)
-    of_stan = grhmc.from_stan(PROGRAMS / f"{name}.stan", read_posterior_data(name))
-    order = [_stan_names(of_pymc.coordinate_names).index(c) for c in of_stan.coordinate_names]
-    rng = np.random.default_rng(1)
-    differences, value = [], 0.0
-    for _ in range(5):
-        q = rng.normal(scale=0.5, size=of_pymc.dim)
-        value, gradient, code = of_pymc.evaluate(q)
-        value_of_stan, gradient_of_stan, code_of_stan = of_stan.evaluate(q[order])
-        assert code == code_of_stan == 0
-        np.testing.assert_allclose(gradient[order], gradient_of_stan, rtol=1e-8, atol=1e-8)
-        differences.append(value - value_of_stan)
-    assert np.ptp(differences) < 1e-8 * max(1.0, abs(value))
-
-
-def _stan_names(names):
-    """``tau_log__`` and ``eta[0]`` as Stan has them: ``tau`` and ``eta[1]``."""
-    renamed = []
-    for name in names:
-        base, _, index = name.partition("[")
-        for suffix in ("_log__", "_logodds__", "_ordered__"):
-            base = base.removesuffix(suffix)
-        renamed.append(f"{base}[{int(index[:-1]) + 1}]" if index else base)
-    return renamed
+    check_same_posterior(compiled(name), name)
 
 
 def test_names_dims_coords_and_observed_data_are_those_of_the_model(compiled):
@@ -178,6 +156,10 @@ def test_a_model_survives_pickling_with_its_data():
         pymc.set_data({"x": np.array([3.0, 4.0])})
     copy = pickle.loads(pickle.dumps(density))
     assert copy.evaluate([0.7])[0] == density.evaluate([0.7])[0]
+
+
+def test_a_second_process_makes_the_same_model(tmp_path):
+    check_second_process_agrees(grhmc.from_pymc(regression(np.array([1.0, 2.0]))), tmp_path)
 
 
 def test_models_that_cannot_be_sampled_are_refused():

@@ -233,3 +233,22 @@ def test_columns_may_come_in_any_order_and_notation():
     assert bracketed("m.1.2") == "m[1,2]"
     with pytest.raises(ValueError, match="do not fill"):
         parse_columns(["b.1", "b.3"])
+
+
+def test_a_bridgestan_model_is_taken_as_it_is(recwarn):
+    pytest.importorskip("bridgestan", reason="needs bridgestan: pip install 'grhmc[stan]'")
+    import stanli
+
+    theirs = stanli.bridgestan_model(stan_code=NORMAL, data=json.dumps(ROWS), seed=5)
+    model = grhmc.from_stan(theirs, dims={"x": ["place"]})
+    log_density, gradient, code = model.evaluate([1.0, 3.0])
+    expected = theirs.log_density_gradient(np.array([1.0, 3.0]))
+    assert (log_density, code) == (expected[0], 0)
+    np.testing.assert_array_equal(gradient, expected[1])
+    assert model.instance.seed == 5
+    assert model.variables[0].dims == ("place",)
+    assert pickle.loads(pickle.dumps(model)).evaluate([1.0, 3.0])[0] == log_density
+    result = grhmc.sample(theirs, chains=1, draws=20, tune=20, seed=1, progress_bar=False)
+    assert result["posterior"]["x"].shape == (1, 20, 2)
+    with pytest.raises(ValueError, match="data must be left out"):
+        grhmc.from_stan(theirs, ROWS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from grhmc.models import LogDensity, Variable
-from grhmc.models.variables import check_dim, name_coordinates, parse_names, shapes_by_name
+from grhmc.models.variables import check_dim, name_coordinates, parse_coords, parse_names, shapes_by_name
 
 
 def test_without_names_there_is_one_vector():
@@ -83,7 +83,7 @@ def test_coords_must_fit_the_shape():
     variables = [Variable("a", (2,), ("school",))]
     assert LogDensity(2, 1, variables=variables, coords={"school": ("A", "B")}).coords
     with pytest.raises(ValueError, match=r"'school' of 'a' has length 2, but coords gives it .* 3"):
-        LogDensity(2, 1, variables=variables, coords={"school": "ABC"})
+        LogDensity(2, 1, variables=variables, coords={"school": list("ABC")})
 
 
 def test_an_axis_has_one_length():
@@ -94,3 +94,52 @@ def test_an_axis_has_one_length():
 
 def test_a_variable_may_be_its_own_axis():
     assert LogDensity(2, 1, variables=[Variable("a", (2,), ("a",))]).dim == 2
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ([("a", 1), ("b", 2)], ["('a', 1)", "('b', 2)"]),
+        ([("a", 1), "b"], ["('a', 1)", "b"]),
+        ([None, 1.5], ["None", "1.5"]),
+        (range(2), [0, 1]),
+        (np.array([[1, 2], [3, 4]]), ["[1 2]", "[3 4]"]),
+        ((name for name in "ab"), ["a", "b"]),
+        ([], []),
+    ],
+    ids=["tuples", "mixed", "objects", "range", "table", "generator", "empty"],
+)
+def test_labels_become_one_plain_array(labels, expected):
+    array = parse_coords({"who": labels})["who"]
+    assert array.tolist() == expected
+    assert array.dtype.kind in "iUf"
+
+
+@pytest.mark.parametrize(
+    ("coords", "error", "message"),
+    [
+        ({"a": "text"}, TypeError, "must be a sequence of labels"),
+        ({"a": 3}, TypeError, "needs none"),
+        ({1: ["a"]}, TypeError, "must name axes by strings"),
+        ({"draw": ["a"]}, ValueError, "draw"),
+        ({"a/b": ["a"]}, ValueError, "'/'"),
+        (["a"], TypeError, "must map names of axes"),
+    ],
+)
+def test_bad_coords_are_refused(coords, error, message):
+    with pytest.raises(error, match=message):
+        parse_coords(coords)
+
+
+@pytest.mark.parametrize(
+    ("dims", "error", "message"),
+    [
+        (("a", "a"), ValueError, "must be distinct"),
+        (("chain", "b"), ValueError, "'chain'"),
+        (("a/b", "c"), ValueError, "'/'"),
+        ((1, "b"), TypeError, "by strings"),
+    ],
+)
+def test_axes_that_the_results_cannot_have_are_refused(dims, error, message):
+    with pytest.raises(error, match=message):
+        LogDensity(4, 1, variables=[Variable("v", (2, 2), dims)])

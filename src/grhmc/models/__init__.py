@@ -2,11 +2,14 @@
 
 from grhmc.density_pointer import DENSITY_SIGNATURE
 from grhmc.models.as_log_density import as_log_density
+from grhmc.models.from_jax import from_jax
 from grhmc.models.from_numba import from_numba
+from grhmc.models.from_numpyro import from_numpyro
 from grhmc.models.from_pointer import from_pointer
 from grhmc.models.from_pymc import from_pymc
 from grhmc.models.from_python import from_python
 from grhmc.models.from_stan import from_stan
+from grhmc.models.from_torch import from_torch
 from grhmc.models.gradient_check import GradientError
 from grhmc.models.log_density import LogDensity
 from grhmc.models.variables import Variable
@@ -17,9 +20,12 @@ __all__ = [
     "LogDensity",
     "Variable",
     "as_log_density",
+    "from_jax",
     "from_numba",
+    "from_numpyro",
     "from_pointer",
     "from_pymc",
     "from_python",
     "from_stan",
+    "from_torch",
 ]

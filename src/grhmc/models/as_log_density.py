@@ -7,10 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from grhmc.models.from_pymc import from_pymc
+from grhmc.models.from_stan import from_stan
 from grhmc.models.log_density import LogDensity
 
 # Package and class of a model that can be passed as it is, and what turns it into a log density.
-_FRONT_ENDS: tuple[tuple[str, str, Callable[[Any], LogDensity]], ...] = (("pymc", "Model", from_pymc),)
+_FRONT_ENDS: tuple[tuple[str, str, Callable[[Any], LogDensity]], ...] = (
+    ("pymc", "Model", from_pymc),
+    ("bridgestan", "StanModel", from_stan),
+)
 
 
 def as_log_density(model: Any) -> LogDensity:
@@ -18,22 +22,33 @@ def as_log_density(model: Any) -> LogDensity:
 
     Parameters
     ----------
-    model : LogDensity or pymc.Model
+    model : LogDensity, pymc.Model or bridgestan.StanModel
 
     Raises
     ------
     TypeError
-        If it is something else.
+        If it is something else; functions among it, for nothing tells what kind of function it is.
     """
     if isinstance(model, LogDensity):
         return model
     for package, name, front_end in _FRONT_ENDS:
         module = sys.modules.get(package)  # a model of a package that nobody has imported cannot be here
-        if module is not None and isinstance(model, getattr(module, name)):
+        if module is not None and isinstance(model, getattr(module, name, ())):
             return front_end(model)
-    accepted = ", ".join(f"{package}.{name}" for package, name, _ in _FRONT_ENDS)
-    hint = "; for a Stan program write grhmc.from_stan(program, data)" if isinstance(model, str) else ""
+    accepted = ", a ".join(f"{package}.{name}" for package, name, _ in _FRONT_ENDS)
     raise TypeError(
-        f"model must be a {accepted}, or a log density made by grhmc.from_stan, from_numba, from_python or another "
-        f"front-end; got {type(model).__name__}: {model!r:.200}{hint}"
+        f"model must be a {accepted}, or a log density made by grhmc.from_stan, from_numpyro, from_jax, from_torch, "
+        f"from_numba, from_python or from_pointer; got {type(model).__name__}: {model!r:.200}{_hint(model)}"
     )
+
+
+def _hint(model: Any) -> str:
+    if isinstance(model, str):
+        return "; for a Stan program write grhmc.from_stan(program, data)"
+    if callable(model):
+        return (
+            "; a function does not tell what it is: write grhmc.from_numpyro(model, *args) for a NumPyro model, "
+            "from_jax(logp, example) or from_torch(logp, example) for a log density, from_numba(f, dim) or "
+            "from_python(f, dim) for a log density with its gradient"
+        )
+    return ""

@@ -10,6 +10,7 @@ import numpy as np
 
 from grhmc.models.from_numba import NumbaDensity
 from grhmc.models.log_density import LogDensity
+from grhmc.models.optional_packages import import_for
 from grhmc.models.pymc_graph import PymcGraph, compile_model, read_shared
 from grhmc.models.variables import Variable, name_coordinates
 
@@ -59,8 +60,7 @@ class PymcDensity(NumbaDensity):
         return "" if error is None else f"{type(error).__name__}: {error}"
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        import cloudpickle
-
+        cloudpickle = import_for("pickling a PyMC model", "cloudpickle", "cluster")
         return _from_bytes, (cloudpickle.dumps(self._model), self.data)
 
 
@@ -93,10 +93,7 @@ def from_pymc(model: Any) -> PymcDensity:
     compiled model raises an exception is taken to be outside the support. PyTensor compiles a model in 10 to 20 s, and
     one like those in its disk cache in 2 to 5 s.
     """
-    try:
-        import pymc
-    except ImportError as error:
-        raise ImportError("from_pymc needs PyMC; install it with pip install 'grhmc[pymc]'") from error
+    pymc = import_for("from_pymc", "pymc", "pymc")
     if not isinstance(model, pymc.Model):
         raise TypeError(f"model must be a pymc.Model, got {type(model).__name__}: {model!r:.200}")
     graph = _compiled(model)
@@ -149,12 +146,7 @@ def _dims(model: Any, name: str) -> tuple[str, ...] | None:
 
 def _coords(model: Any, used: set[str]) -> dict[str, Sequence[Any]]:
     """Labels of the axes in use; those that PyMC knows by their length only need none."""
-    coords = {}
-    for dim, labels in model.coords.items():
-        if dim in used and labels is not None:
-            array = np.asarray(labels)
-            coords[dim] = array if array.ndim == 1 else [str(label) for label in labels]
-    return coords
+    return {dim: labels for dim, labels in model.coords.items() if dim in used and labels is not None}
 
 
 def _observed_data(model: Any) -> dict[str, np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from grhmc.models.variables import Names, Variable, check_dim, parse_names, shap
 
 
 class PythonDensity(LogDensity):
-    """A log density that is a Python function behind a C callback; made by `from_python`."""
+    """A log density that is a Python function behind a C callback; made by `from_python`, `from_jax`, `from_torch`."""
 
     def __init__(
         self,
@@ -28,6 +28,10 @@ class PythonDensity(LogDensity):
         dim: int,
         variables: Sequence[Variable],
         rebuild: tuple[Callable[..., LogDensity], tuple[Any, ...]],
+        *,
+        coordinate_names: Sequence[str] | None = None,
+        coords: Mapping[str, Sequence[Any]] | None = None,
+        observed_data: Mapping[str, Any] | None = None,
     ) -> None:
         self._exceptions: list[BaseException] = []
         callback = _make_callback(f, dim, self._exceptions)
@@ -35,6 +39,9 @@ class PythonDensity(LogDensity):
             dim,
             ctypes.cast(callback, ctypes.c_void_p).value or 0,
             variables=variables,
+            coordinate_names=coordinate_names,
+            coords=coords,
+            observed_data=observed_data,
             keep_alive=(callback,),
             holds_gil=True,
             rebuild=rebuild,

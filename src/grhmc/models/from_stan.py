@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,21 +14,22 @@ from grhmc.models.stan_program import Source, compile_program, read_data, read_p
 
 
 def from_stan(
-    program: str | os.PathLike[str],
+    program: Any,
     data: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     *,
     backend: str = "auto",
     dims: Mapping[str, Sequence[str]] | None = None,
     coords: Mapping[str, Sequence[Any]] | None = None,
-    seed: int = 0,
+    seed: int | None = None,
 ) -> StanDensity:
     """Make a model from a Stan program.
 
     Parameters
     ----------
-    program : str or path
+    program : str, path or bridgestan.StanModel
         The text of a Stan program, the path of a ``.stan`` file, or the path of a model that BridgeStan has compiled
-        (``.so``, ``.dylib``, ``.dll``), which needs no package.
+        (``.so``, ``.dylib``, ``.dll``), which needs no package. A ``bridgestan.StanModel`` has its data already; the
+        model made from it is a second one of the same library, data and seed.
     data : mapping, str or path, optional
         Values of the program's data, JSON text, or the path of a JSON file. Arrays may be NumPy's; booleans become 0
         and 1.
@@ -38,8 +40,9 @@ def from_stan(
         Names of the axes of Stan's variables, by variable.
     coords : mapping of str to sequence, optional
         Labels along these axes.
-    seed : int
-        For random numbers in ``transformed data`` and ``generated quantities``, 0 to 2**32 - 1.
+    seed : int, optional
+        For random numbers in ``transformed data`` and ``generated quantities``, 0 to 2**32 - 1; by default that of the
+        ``StanModel``, else 0.
 
     Returns
     -------
@@ -61,11 +64,30 @@ def from_stan(
     An error in the program, such as ``reject()`` or a covariance that is not positive definite, means "outside the
     support" during sampling. The values of generated quantities with random numbers depend on the draw and `seed` only.
     """
+    is_stan_model = _is_stan_model(program)
+    if seed is None:
+        seed = program.seed if is_stan_model else 0
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
         raise ValueError(f"seed must be an integer from 0 to 2**32 - 1, got {seed!r}")
+    if is_stan_model:
+        if data is not None:
+            raise ValueError("data must be left out where program is a StanModel, which has its data already")
+        return _make(
+            Source(os.path.abspath(program.lib_path), "", ""),
+            program.data or "{}",
+            "auto",
+            dict(dims or {}),
+            dict(coords or {}),
+            seed,
+        )
     return _make(
         read_program(program), json.dumps(read_data(data)), backend, dict(dims or {}), dict(coords or {}), seed
     )
+
+
+def _is_stan_model(program: Any) -> bool:
+    bridgestan = sys.modules.get("bridgestan")
+    return bridgestan is not None and isinstance(program, bridgestan.StanModel)
 
 
 def _make(

@@ -10,12 +10,14 @@ import numpy as np
 
 from grhmc.density_pointer import DENSITY_PROTOTYPE, call_density
 from grhmc.models.gradient_check import check_gradient, find_unused_coordinates
+from grhmc.models.pickling import portable
 from grhmc.models.variables import (
     Variable,
     check_coords,
     check_dim,
     check_variables,
     name_coordinates,
+    parse_coords,
 )
 
 
@@ -77,7 +79,7 @@ class LogDensity:
         self.address = address
         self.user_data = user_data
         self.variables = (Variable("x", (dim,)),) if variables is None else tuple(variables)
-        self.coords = {} if coords is None else dict(coords)
+        self.coords = parse_coords(coords)
         self.observed_data = {} if observed_data is None else dict(observed_data)
         self.keep_alive = tuple(keep_alive)
         self.holds_gil = holds_gil
@@ -219,7 +221,7 @@ class LogDensity:
                 "it cannot be pickled; make it there, or pass rebuild=(function, arguments) to "
                 "LogDensity"
             )
-        return self._rebuild
+        return portable(self._rebuild)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{v.name}{list(v.shape) if v.shape else ''}" for v in self.variables[:8])

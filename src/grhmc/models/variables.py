@@ -7,6 +7,8 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 RESERVED_NAMES = ("chain", "draw")
 
 Names = Iterable[str] | Mapping[str, int | Sequence[int]] | None
@@ -143,7 +145,48 @@ def check_variables(variables: Sequence[Variable]) -> None:
         _check_axes(variable, seen)
 
 
-def check_coords(variables: Sequence[Variable], coords: Mapping[str, Sequence[Any]]) -> None:
+def parse_coords(coords: Mapping[str, Any] | None) -> dict[str, np.ndarray]:
+    """Labels along the axes, one array without further axes each; what NumPy cannot hold that way becomes text.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `coords` is no mapping of names to sequences, or a name is reserved.
+    """
+    if coords is None:
+        return {}
+    if not isinstance(coords, Mapping):
+        raise TypeError(f"coords must map names of axes to sequences of labels, got {type(coords).__name__}")
+    return {_check_axis_name(dim, "coords"): _as_labels(dim, labels) for dim, labels in coords.items()}
+
+
+def _as_labels(dim: str, labels: Any) -> np.ndarray:
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise TypeError(
+            f"coords[{dim!r}] must be a sequence of labels, got {labels!r}; an axis that has only a length needs none"
+        )
+    values = list(labels)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # tuples of several lengths
+        array = np.empty((len(values), 0))
+    if array.ndim != 1 or array.dtype.kind == "O":
+        array = np.array([str(value) for value in values], dtype=np.str_)
+    return array
+
+
+def _check_axis_name(axis: Any, argument: str) -> str:
+    if not isinstance(axis, str):
+        raise TypeError(f"{argument} must name axes by strings, got {axis!r} of type {type(axis).__name__}")
+    if axis in RESERVED_NAMES or not axis.strip() or "/" in axis:
+        raise ValueError(
+            f"{argument} must not name an axis {axis!r}: {', '.join(RESERVED_NAMES)} are axes of the results, and a "
+            "name must not be empty or contain '/'"
+        )
+    return axis
+
+
+def check_coords(variables: Sequence[Variable], coords: Mapping[str, Any]) -> None:
     """Refuse dims and coords whose lengths disagree with the shapes.
 
     Raises
@@ -186,6 +229,10 @@ def _check_axes(variable: Variable, names: set[str]) -> None:
                 f"variable {variable.name!r} has shape {variable.shape} but {len(axes)} dims "
                 f"{axes!r}; give one name per axis"
             )
+        for axis in axes:
+            _check_axis_name(axis, f"dims of {variable.name!r}")
+        if len(set(axes)) < len(axes):
+            raise ValueError(f"dims of {variable.name!r} must be distinct, got {axes!r}")
     for axis in axes:
         # A one-dimensional variable named as its own axis is xarray's index variable: no clash.
         if axis in names and axes != (variable.name,):

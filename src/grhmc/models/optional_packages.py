@@ -1,0 +1,33 @@
+"""Importing what only some front-ends need: the error says which extra to install."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def import_for(front_end: str, package: str, extra: str) -> Any:
+    """Import an optional package.
+
+    Parameters
+    ----------
+    front_end : str
+        The function that needs it.
+    package : str
+        To import.
+    extra : str
+        Of grhmc, that installs it.
+
+    Raises
+    ------
+    ImportError
+        If the package is not installed. If it is but fails to import, its own error is the cause.
+    """
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        is_missing = isinstance(error, ModuleNotFoundError) and error.name == package
+        problem = "is not installed" if is_missing else f"cannot be imported ({error})"
+        raise ImportError(
+            f"{front_end} needs the package {package}, which {problem}; install it with pip install 'grhmc[{extra}]'"
+        ) from error
