@@ -49,7 +49,7 @@ class Sampler:
 
     name: str
     package: str
-    run: Callable[[Target, int], Run]
+    run: Callable[..., Run]  # (target, seed, draws=DRAWS)
     is_native: bool = True  # calls the shared compiled density without Python in between
     arguments: dict[str, Any] = field(default_factory=dict)
 
@@ -71,7 +71,7 @@ def _processor_time():
     watch.seconds = time.process_time() - began
 
 
-def run_stan(target: Target, seed: int) -> Run:
+def run_stan(target: Target, seed: int, draws: int = DRAWS) -> Run:
     """Stan's NUTS, default settings, through stanli, on the Stan program.
 
     Gradients are the sum of n_leapfrog: Stan's search for its first step sizes and the one evaluation at the start of
@@ -86,7 +86,7 @@ def run_stan(target: Target, seed: int) -> Run:
             chains=CHAINS,
             seed=seed,
             warmup=TUNE,
-            samples=DRAWS,
+            samples=draws,
             save_warmup=True,
             inits=starts,
             parallel_chains=1,
@@ -103,7 +103,7 @@ def run_stan(target: Target, seed: int) -> Run:
     )
 
 
-def run_nutpie(target: Target, seed: int) -> Run:
+def run_nutpie(target: Target, seed: int, draws: int = DRAWS) -> Run:
     """nutpie, default settings (diagonal scale), on the compiled density."""
     import nutpie
     from nutpie_model import PointerModel
@@ -114,7 +114,7 @@ def run_nutpie(target: Target, seed: int) -> Run:
     with _processor_time() as watch:
         trace = nutpie.sample(
             model,
-            draws=DRAWS,
+            draws=draws,
             tune=TUNE,
             chains=CHAINS,
             cores=1,
@@ -132,7 +132,7 @@ def run_nutpie(target: Target, seed: int) -> Run:
     )
 
 
-def run_walnutpie(target: Target, seed: int) -> Run:
+def run_walnutpie(target: Target, seed: int, draws: int = DRAWS) -> Run:
     """walnutpie, default settings but a fixed number of draws.
 
     It does not say what its warm-up cost; a second run with the same seed and one draw does.
@@ -160,16 +160,16 @@ def run_walnutpie(target: Target, seed: int) -> Run:
     warmup = density.count
     density.reset()
     with _processor_time() as watch:
-        draws = np.stack([np.asarray(chain) for chain in sample(DRAWS)])
+        kept = np.stack([np.asarray(chain) for chain in sample(draws)])
     return Run(
         warmup_gradients=warmup,
         sampling_gradients=density.count - warmup,
         seconds=watch.seconds,
-        draws=draws,
+        draws=kept,
     )
 
 
-def run_owalnuts(target: Target, seed: int) -> Run:
+def run_owalnuts(target: Target, seed: int, draws: int = DRAWS) -> Run:
     """oWALNUTS, default settings."""
     import owalnuts
 
@@ -182,7 +182,7 @@ def run_owalnuts(target: Target, seed: int) -> Run:
             init=starts,
             chains=CHAINS,
             warmup=TUNE,
-            draws=DRAWS,
+            draws=draws,
             seed=seed,
             threads=1,
         )
@@ -196,29 +196,29 @@ def run_owalnuts(target: Target, seed: int) -> Run:
     )
 
 
-def run_blackjax(target: Target, seed: int) -> Run:
+def run_blackjax(target: Target, seed: int, draws: int = DRAWS) -> Run:
     """BlackJAX NUTS after its window adaptation; the density is called back from JAX."""
     from blackjax_nuts import sample_nuts
 
     density = CountedDensity(target.model, refuse_with_minus_infinity=True)
     starts = starting_points(target, seed, CHAINS)
     with _processor_time() as watch:
-        draws, warmup, n_divergent = sample_nuts(density, starts, seed, TUNE, DRAWS)
+        kept, warmup, n_divergent = sample_nuts(density, starts, seed, TUNE, draws)
     return Run(
         warmup_gradients=warmup,
         sampling_gradients=density.count - warmup,
         seconds=watch.seconds,
-        draws=draws,
+        draws=kept,
         n_divergent=n_divergent,
     )
 
 
-def run_grhmc(arguments: dict[str, Any], target: Target, seed: int) -> Run:
+def run_grhmc(arguments: dict[str, Any], target: Target, seed: int, draws: int = DRAWS) -> Run:
     """Run grhmc with any arguments of `sample`; none are its defaults."""
     density = CountedDensity(target.model)
     model = grhmc.from_pointer(density.address, target.dim, user_data=density.user_data)
     starts = starting_points(target, seed, CHAINS)
-    settings = {"draws": DRAWS, "tune": TUNE, **arguments}
+    settings = {"draws": draws, "tune": TUNE, **arguments}
     with _processor_time() as watch:
         result = grhmc.sample(model, chains=CHAINS, cores=1, seed=seed, init=starts, progress_bar=False, **settings)
     sampling = int(result["sample_stats"]["n_gradients"].sum())

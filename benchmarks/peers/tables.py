@@ -7,11 +7,13 @@ python benchmarks/peers/tables.py --ours grhmc_default --markdown FILE --figure 
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+import timing
 from race import RESULTS, read
 from samplers import OURS, PEERS
 from targets import TARGETS
@@ -21,7 +23,10 @@ Row = dict[str, str]
 
 
 class Cell(NamedTuple):
-    """Medians over the seeds of one sampler on one target; ESS are worst over parameters, per 1000 gradients."""
+    """Medians over the seeds of one sampler on one target; ESS are worst over parameters, per 1000 gradients.
+
+    Per second: with the warm-up counted, at the seconds per gradient that `timing.py` measured.
+    """
 
     bulk: float
     tail: float
@@ -43,7 +48,7 @@ def worst_ess(row: Row) -> float:
     return min(float(row[f"ess_{name}"]) for name in ("bulk", "tail", "q2"))
 
 
-def summarize(rows: Iterable[Row]) -> Cell:
+def summarize(rows: Iterable[Row], nanoseconds_per_gradient: float | None) -> Cell:
     """Medians over seeds, and the largest z: every seed must be right."""
     rows = list(rows)
     good = [row for row in rows if not row["remark"]]
@@ -60,13 +65,14 @@ def summarize(rows: Iterable[Row]) -> Cell:
     def total(row: Row) -> float:
         return sampling(row) + int(row["warmup_gradients"]) / 1000
 
+    with_warmup = median(lambda row: worst_ess(row) / total(row))
     return Cell(
         bulk=median(lambda row: float(row["ess_bulk"]) / sampling(row)),
         tail=median(lambda row: float(row["ess_tail"]) / sampling(row)),
         q2=median(lambda row: float(row["ess_q2"]) / sampling(row)),
         worst=median(lambda row: worst_ess(row) / sampling(row)),
-        worst_with_warmup=median(lambda row: worst_ess(row) / total(row)),
-        per_second=median(lambda row: worst_ess(row) / float(row["seconds"])),
+        worst_with_warmup=with_warmup,
+        per_second=with_warmup * 1e6 / nanoseconds_per_gradient if nanoseconds_per_gradient else float("nan"),
         warmup_share=median(lambda row: int(row["warmup_gradients"]) / int(row["sampling_gradients"])),
         mean_error=median(lambda row: float(row["mean_error"])),
         mean_z=max(float(row["mean_z"]) for row in good),
@@ -77,6 +83,15 @@ def summarize(rows: Iterable[Row]) -> Cell:
     )
 
 
+def nanoseconds(sampler: str, target: str) -> float | None:
+    """Measured by `timing.py`; configurations of the continuous process share the core of the default."""
+    core = "grhmc_default" if sampler.startswith("grhmc_continuous") else sampler
+    for row in timing.read():
+        if (row["target"], row["sampler"]) == (target, core):
+            return float(row["nanoseconds_per_gradient"])
+    return None
+
+
 def all_cells() -> dict[str, dict[str, Cell]]:
     """By target and sampler."""
     rows = [*read(RESULTS / "peers.csv"), *read(RESULTS / "grhmc.csv")]
@@ -85,7 +100,7 @@ def all_cells() -> dict[str, dict[str, Cell]]:
         for sampler in (*PEERS, *OURS):
             mine = [row for row in rows if (row["target"], row["sampler"]) == (target, sampler.name)]
             if mine:
-                found.setdefault(target, {})[sampler.name] = summarize(mine)
+                found.setdefault(target, {})[sampler.name] = summarize(mine, nanoseconds(sampler.name, target))
     return found
 
 
@@ -133,6 +148,12 @@ def ratios(cells: dict[str, dict[str, Cell]], ours: str) -> dict[str, Ratios]:
     return found
 
 
+def of_known(function: Callable[[list[float]], float], found: Iterable[Ratios], name: str) -> float:
+    """A median or minimum of the ratios that have been measured."""
+    values = [getattr(ratio, name) for ratio in found]
+    return function([value for value in values if not math.isnan(value)] or [math.nan])
+
+
 def summary_table(cells: dict[str, dict[str, Cell]], ours: str) -> list[str]:
     """Ratios by target, their median and minimum."""
     found = ratios(cells, ours)
@@ -149,7 +170,7 @@ def summary_table(cells: dict[str, dict[str, Cell]], ours: str) -> list[str]:
             f"| {ratio.per_second:.2f} | {mine.mean_z:.1f}, {mine.sd_z:.1f} |"
         )
     for word, function in (("median", statistics.median), ("minimum", min)):
-        columns = [function([getattr(ratio, name) for ratio in found.values()]) for name in Ratios._fields]
+        columns = [of_known(function, found.values(), name) for name in Ratios._fields]
         lines.append(
             f"| **{word}** of {len(found)} targets | | | | **{columns[1]:.2f}** | {columns[0]:.2f} "
             f"| {columns[2]:.2f} | |"
@@ -168,11 +189,12 @@ def configurations_table(cells: dict[str, dict[str, Cell]]) -> list[str]:
         found = ratios(cells, sampler.name)
         if not found:
             continue
-        a, b, c = ([getattr(ratio, name) for ratio in found.values()] for name in Ratios._fields)
+        medians = [of_known(statistics.median, found.values(), name) for name in Ratios._fields]
+        minima = [of_known(min, found.values(), name) for name in Ratios._fields]
         largest = max(cells[target][sampler.name].mean_z for target in found)
         lines.append(
-            f"| {sampler.name} | {len(found)} | **{statistics.median(b):.2f}** | {min(b):.2f} "
-            f"| {statistics.median(a):.2f} | {min(a):.2f} | {statistics.median(c):.2f} | {largest:.1f} |"
+            f"| {sampler.name} | {len(found)} | **{medians[1]:.2f}** | {minima[1]:.2f} "
+            f"| {medians[0]:.2f} | {minima[0]:.2f} | {medians[2]:.2f} | {largest:.1f} |"
         )
     return lines
 

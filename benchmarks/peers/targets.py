@@ -62,6 +62,7 @@ class Target:
     data: Mapping[str, Any]
     parameters: tuple[str, ...]
     truth: Truth
+    analytic: AnalyticTarget | None = None
 
     @property
     def dim(self) -> int:
@@ -116,6 +117,7 @@ def _analytic(name: str, make: Callable[[], AnalyticTarget]) -> Target:
         data=_STAN_DATA[family](target),
         parameters=tuple(f"x[{j + 1}]" for j in range(target.dim)),
         truth=Truth(target.mean, target.sd, zero, zero),
+        analytic=target,
     )
 
 
