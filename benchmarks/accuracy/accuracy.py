@@ -3,9 +3,9 @@
 python benchmarks/accuracy/accuracy.py                                  # what is missing in results.csv
 python benchmarks/accuracy/accuracy.py --targets F2 --configurations splitting:0.05 --budget 60 --again
 
-A cell is a configuration (integrator:tolerance) on a target: independent runs of four chains, each with a cold start and
-a tuning of its own, until the standard errors are small enough or the budget of processor time is spent. Errors come from
-the spread of chains, so they hold however the draws depend on each other.
+A cell is a configuration (integrator:tolerance) on a target: independent runs of four chains, each with a cold start
+and a tuning of its own, until the standard errors are small enough or the budget of processor time is spent. Errors
+come from the spread of chains, so they hold however the draws depend on each other.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 python benchmarks/peers/timing.py --targets N10 F2
 
-Processor time of a long run less that of a short one with the same seed, over the gradients in between: what a call costs
-whatever its length is not in it. Samplers take turns, and the fastest of two rounds counts. With the race's effective
-sample sizes per gradient it gives `tables.py` those per second. Writes results/timing.csv.
+Processor time of a long run less that of a short one with the same seed, over the gradients in between: what a call
+costs whatever its length is not in it. Samplers take turns, and the fastest of two rounds counts. With the race's
+effective sample sizes per gradient it gives `tables.py` those per second. Writes results/timing.csv.
 """
 
 from __future__ import annotations
