@@ -180,6 +180,10 @@ def test_an_error_during_sampling_reaches_the_user():
         grhmc.sample(model, init=[0.1], chains=1, draws=50, tune=50, seed=1, progress_bar=False)
 
 
+def test_jax_models_keep_the_contract():
+    grhmc.from_jax(normal, {"a": 0.0, "b": np.zeros((2, 3))}).check().raise_if_failed()
+
+
 def test_outside_the_support_is_no_error():
     model = grhmc.from_jax(lambda x: jnp.log(x), 1.0)
     assert model.evaluate([-1.0])[2] == 1

@@ -107,6 +107,10 @@ def test_plates_name_the_axes_they_stand_for():
     assert list(posterior["named"].coords["column"].values) == ["a", "b", "c"]
 
 
+def test_numpyro_models_keep_the_contract():
+    grhmc.from_numpyro(of_all_shapes).check().raise_if_failed()
+
+
 def test_dims_may_be_given():
     def model():
         numpyro.sample("x", dist.Normal().expand([2]))

@@ -57,6 +57,10 @@ def test_pymc_and_stan_differ_by_a_constant(compiled, name):
     check_same_posterior(compiled(name), name)
 
 
+def test_pymc_models_keep_the_contract(compiled):
+    compiled("eight_schools").check().raise_if_failed()
+
+
 def test_names_dims_coords_and_observed_data_are_those_of_the_model(compiled):
     model = compiled("eight_schools")
     assert [(v.name, v.shape, v.dims) for v in model.variables] == [

@@ -133,6 +133,10 @@ def test_dims_of_an_unknown_variable_are_refused():
         grhmc.from_stan(NORMAL, ROWS, dims={"y": ["place"]})
 
 
+def test_stan_models_keep_the_contract(shapes):
+    shapes.check().raise_if_failed()
+
+
 def test_stan_errors_mean_outside_the_support_and_keep_their_message():
     model = grhmc.from_stan('parameters { real x; } model { if (x > 1) reject("x is ", x); x ~ std_normal(); }')
     assert model.evaluate([0.5])[2] == 0

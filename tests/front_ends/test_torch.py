@@ -158,6 +158,10 @@ def test_a_parameter_that_a_branch_does_not_use_has_slope_zero():
     np.testing.assert_allclose(model.evaluate([-1.0, 2.0])[1], [1.0, 0.0])
 
 
+def test_torch_models_keep_the_contract():
+    grhmc.from_torch(normal, {"a": 0.0, "b": torch.zeros((2, 3))}).check().raise_if_failed()
+
+
 def test_gradients_are_had_where_the_caller_has_switched_them_off():
     model = grhmc.from_torch(normal, torch.zeros(2))
     with torch.no_grad():

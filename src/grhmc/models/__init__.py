@@ -2,6 +2,7 @@
 
 from grhmc.density_pointer import DENSITY_SIGNATURE
 from grhmc.models.as_log_density import as_log_density
+from grhmc.models.contract_check import ContractError, ContractReport, Finding
 from grhmc.models.from_jax import from_jax
 from grhmc.models.from_numba import from_numba
 from grhmc.models.from_numpyro import from_numpyro
@@ -16,6 +17,9 @@ from grhmc.models.variables import Variable
 
 __all__ = [
     "DENSITY_SIGNATURE",
+    "ContractError",
+    "ContractReport",
+    "Finding",
     "GradientError",
     "LogDensity",
     "Variable",

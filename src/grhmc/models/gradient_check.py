@@ -27,7 +27,7 @@ _BASE_STEP = float(np.cbrt(np.finfo(np.float64).eps))
 _STEP_FACTORS = (1.0, 1e-2, 1e2, 1e-4, 1e4, 1e6, 1e8)
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)
 _MAX_RELATIVE_NOISE = 0.1  # a slope known less well than this says nothing
-_REPEATABLE = 1e-8  # multi-threaded libraries may sum in another order each time
+REPEATABLE = 1e-8  # multi-threaded libraries may sum in another order each time
 _MAX_LISTED = 8
 
 
@@ -135,9 +135,9 @@ def _check_repeatable(model: LogDensity, point: _Point) -> None:
     _raise_stored(model, model.evaluate(point.q + _BASE_STEP)[2])
     log_density, gradient, code = model.evaluate(point.q)
     _raise_stored(model, code)
-    same_density = np.isclose(log_density, point.log_density, rtol=_REPEATABLE, atol=_REPEATABLE)
+    same_density = np.isclose(log_density, point.log_density, rtol=REPEATABLE, atol=REPEATABLE)
     largest = np.max(np.abs(point.gradient))
-    if not same_density or np.max(np.abs(gradient - point.gradient)) > _REPEATABLE * largest:
+    if not same_density or np.max(np.abs(gradient - point.gradient)) > REPEATABLE * largest:
         raise ValueError(
             f"two evaluations at the same point differ (log density {point.log_density} and "
             f"{log_density}); it must be deterministic: no random numbers, nothing remembered "

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from grhmc.density_pointer import DENSITY_PROTOTYPE, call_density
+from grhmc.models.contract_check import ContractReport, check_contract
 from grhmc.models.gradient_check import check_gradient, find_unused_coordinates
 from grhmc.models.pickling import portable
 from grhmc.models.variables import (
@@ -200,6 +201,56 @@ class LogDensity:
             Whatever the density raised.
         """
         check_gradient(self, self._check_point(q), tolerance=tolerance, seed=seed)
+
+    def check(
+        self,
+        points: Any = None,
+        *,
+        n_points: int = 3,
+        n_threads: int = 4,
+        tolerance: float = 1e-3,
+        seed: int = 0,
+    ) -> ContractReport:
+        """Test what this class promises, and print what was found.
+
+        For whoever writes a model or a front-end; `sample` itself checks the gradient at every chain's start only.
+        Tested are: starting points (real, of the right shape, drawn from `rng` only, finite); the gradient against
+        finite differences; that the density is repeatable and does not change `q`; that threads get the values that one
+        thread gets; that `constrain` gives the promised names, shapes and values for any number of draws; that places
+        far away raise no exception; that the density depends on every coordinate; that pickling rebuilds an equal
+        model.
+
+        Parameters
+        ----------
+        points : array_like, shape (n, dim) or (dim,), optional
+            Where to test: points at which log density and gradient are finite. By default starting points.
+        n_points : int, optional
+            Number of starting points, where `points` are not given.
+        n_threads : int, optional
+            Number of threads that evaluate at once.
+        tolerance : float, optional
+            Largest accepted relative error of a slope.
+        seed : int, optional
+            For starting points and random directions.
+
+        Returns
+        -------
+        ContractReport
+            `passed`, `findings` (each with `name`, `status`, `detail` and the `error` if there was one), and
+            `raise_if_failed()` for a test suite.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is not as described. What is wrong with the model is in the report.
+        """
+        for name, number in (("n_points", n_points), ("n_threads", n_threads)):
+            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+                raise ValueError(f"{name} must be an integer of at least 1, got {number!r}")
+        chosen = None if points is None else np.array([self._check_point(q) for q in np.atleast_2d(points)])
+        report = check_contract(self, chosen, n_points=n_points, n_threads=n_threads, tolerance=tolerance, seed=seed)
+        print(report)  # noqa: T201
+        return report
 
     def unused_coordinates(self, q: Any) -> tuple[str, ...]:
         """Names of the coordinates that the log density does not depend on, as seen from `q`.
