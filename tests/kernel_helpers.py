@@ -12,7 +12,7 @@ from scipy.special import ellipj
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import init_density
 from grhmc.dynamics.nystrom_step import attempt_step
-from grhmc.dynamics.phase import Step, init_step, move_to_end
+from grhmc.dynamics.phase import Step, StepEnd, init_step, move_to_end
 from grhmc.dynamics.standardization import Standardization
 from grhmc.models import LogDensity, from_python
 from grhmc.run.chain import Chain
@@ -83,16 +83,17 @@ class Dynamics:
         self.log_density, gradient, _ = model.evaluate(point)
         self.step.stage_forces[0] = self.standardization.scale * gradient
 
-    def attempt(self, duration: float) -> tuple[int, int, float, float]:
-        """Code, gradients, log density at the end and local error of one attempt."""
+    def attempt(self, duration: float) -> tuple[int, int, StepEnd, float]:
+        """Code, gradients, what is known of the end, and local error of one attempt."""
         return attempt_step(self.tableau, self.density, self.standardization, self.step, duration)
 
     def advance(self, duration: float, n_steps: int = 1) -> None:
         """Take steps of fixed size."""
         for _ in range(n_steps):
-            code, _, self.log_density, _ = self.attempt(duration)
+            code, _, end, _ = self.attempt(duration)
             if code != 0:
                 raise RuntimeError(f"a step failed with code {code}")
+            self.log_density = end.log_density
             move_to_end(self.step)
 
     def flip(self) -> None:

@@ -47,6 +47,14 @@ def kernel(function: Callable[..., Any]) -> Any:
     return _compile(function, is_inner=False)
 
 
+def array_kernel(function: Callable[..., Any]) -> Any:
+    """The same for a pass over several arrays, none of which may overlap one that is written.
+
+    Told so, the compiler vectorizes the pass without asking for every pair of arrays, each time, whether they overlap.
+    """
+    return _compile(function, is_inner=False, may_overlap=False)
+
+
 def inner_kernel(function: Callable[..., Any]) -> Any:
     """The same for a function that only other kernels call, and that takes a whole process by reference.
 
@@ -56,7 +64,7 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
     return _compile(function, is_inner=True)
 
 
-def _compile(function: Callable[..., Any], *, is_inner: bool) -> Any:
+def _compile(function: Callable[..., Any], *, is_inner: bool, may_overlap: bool = True) -> Any:
     if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
         return np.errstate(all="ignore")(function)  # compiled kernels do not warn of inf and nan either
     compiled = numba.njit(  # pyright: ignore[reportCallIssue]: Numba's stubs lack the last options
@@ -70,7 +78,21 @@ def _compile(function: Callable[..., Any], *, is_inner: bool) -> Any:
         no_cfunc_wrapper=True,
     )(function)
     stamp_cache(compiled)
+    if not may_overlap:
+        _promise_no_overlap(compiled)
     return compiled
+
+
+def _promise_no_overlap(compiled: Any) -> None:
+    """Have LLVM's `noalias` put on the pointers a dispatcher takes: Numba has the flag, but no option for it."""
+    compiler = getattr(compiled, "_compiler", None)
+    if compiler is not None and hasattr(compiler, "_customize_flags"):
+
+        def set_flag(flags: Any) -> Any:
+            flags.noalias = True
+            return flags
+
+        compiler._customize_flags = set_flag
 
 
 def stamp_cache(compiled: Any) -> None:

@@ -182,8 +182,9 @@ def test_time_averages_agree_with_a_fine_sampling_of_the_same_path():
         weights[[0, -1]] *= 0.5
         np.testing.assert_allclose(averages["position"][interval], weights @ rows, atol=2e-4)
         np.testing.assert_allclose(averages["position_squared"][interval], weights @ rows**2, rtol=2e-4)
-    np.testing.assert_allclose(averages["functions"][:, 0], averages["position"][:, 0], rtol=1e-12)
-    np.testing.assert_allclose(averages["functions"][:, 1], averages["position_squared"][:, 2], rtol=1e-10)
+    # Functions are averaged by another rule than q and q²; both are good to h⁷, with steps h of about one.
+    np.testing.assert_allclose(averages["functions"][:, 0], averages["position"][:, 0], rtol=1e-6)
+    np.testing.assert_allclose(averages["functions"][:, 1], averages["position_squared"][:, 2], rtol=2e-4)
 
 
 @pytest.mark.parametrize(("draws", "kept", "intervals", "each"), [(100, 50, 50, 2), (101, 50, 33, 3), (3, 50, 3, 1)])

@@ -17,6 +17,7 @@ from grhmc.dynamics.standardization import Standardization
 from grhmc.dynamics.time_averages import (
     init_path_functions,
     init_path_integrals,
+    integrate_and_move,
     integrate_path,
     reset_integrals,
     write_averages,
@@ -128,6 +129,44 @@ def test_integrals_converge_with_order_six():
     # In one step an error of order six accumulates over the step.
     assert fitted_slope(steps, errors[0]) > 6.5
     assert fitted_slope(steps, errors[1]) > 6.5
+
+
+def moved(step, duration):
+    """Commit a whole step; returns its path integrals and the crossings it counted."""
+    integrals, n_crossings = init_path_integrals(2, 0), np.zeros(2)
+    ends = (step.end_position, step.end_momentum, step.stage_forces[-1])
+    sums = (integrals.position, integrals.position_squared, n_crossings)
+    integrate_and_move(step.position, step.momentum, step.stage_forces[0], *ends, duration, *sums)
+    return integrals, n_crossings
+
+
+def test_integrals_over_a_whole_step_have_their_closed_form():
+    integrals, _ = moved(orbit_step(OSCILLATOR, 0.2, 0.7), 0.5)
+    position, squared = exact_integrals(OSCILLATOR, 0.2, 0.7)
+    # The rules' errors are h⁷/100800 and h⁷/604800 of a sixth derivative: at most 1.2 for q and 64 · 1.2² / 2 for q².
+    np.testing.assert_allclose(integrals.position, position, atol=1e-7)
+    np.testing.assert_allclose(integrals.position_squared, squared, atol=1e-6)
+
+
+def test_integrals_over_whole_steps_converge_with_order_six():
+    steps = np.array([1.0, 0.7, 0.5, 0.35])
+    errors = np.empty((2, len(steps)))
+    for i, duration in enumerate(steps):
+        integrals, _ = moved(orbit_step(OSCILLATOR, 0.2, 0.2 + duration), duration)
+        position, squared = exact_integrals(OSCILLATOR, 0.2, 0.2 + duration)
+        errors[:, i] = np.abs(integrals.position - position).max(), np.abs(integrals.position_squared - squared).max()
+    assert fitted_slope(steps, errors[0]) > 6.5
+    assert fitted_slope(steps, errors[1]) > 6.5
+
+
+def test_committing_a_step_makes_its_end_the_start_and_counts_changes_of_side():
+    step = orbit_step(OSCILLATOR, 0.0, 1.5)  # of the first coordinate from 1 to 0.27, of the second from -0.3 to 1.08
+    expected = [step.end_position.copy(), step.end_momentum.copy(), step.stage_forces[-1].copy()]
+    integrals, n_crossings = moved(step, 0.0)
+    np.testing.assert_array_equal([step.position, step.momentum, step.stage_forces[0]], expected)
+    np.testing.assert_array_equal(n_crossings, [0.0, 1.0])
+    assert not integrals.position.any()
+    assert not integrals.position_squared.any()
 
 
 def test_integrals_over_parts_add_up_and_start_anew_after_a_reset():

@@ -113,9 +113,10 @@ def test_a_step_uses_one_gradient_less_than_it_has_stages(integrator):
 def test_force_and_log_density_at_the_end_are_those_of_the_end(integrator):
     # First same as last: the next step starts with them.
     dynamics = start(integrator, PENDULUM)
-    _, _, log_density, _ = dynamics.attempt(0.7)
+    _, _, end, _ = dynamics.attempt(0.7)
     value, gradient, _ = dynamics.model.evaluate(dynamics.step.end_position)
-    assert log_density == value
+    assert end.log_density == value
+    assert end.kinetic_energy == pytest.approx(0.5 * np.square(dynamics.step.end_momentum).sum(), rel=1e-14)
     np.testing.assert_array_equal(dynamics.step.stage_forces[-1], gradient)
 
 
@@ -165,19 +166,19 @@ def test_a_failing_stage_is_reported_and_the_start_stays(integrator, result, exp
         return result
 
     dynamics = Dynamics(integrator, from_python(density, 1), np.array([1.0]), np.array([1.0]))
-    code, n_gradients, log_density, error = dynamics.attempt(0.25)
+    code, n_gradients, end, error = dynamics.attempt(0.25)
     assert code == expected
     assert 1 <= n_gradients <= TABLEAUS[integrator].n_stages - 1
-    assert log_density == -np.inf
+    assert end.log_density == -np.inf
     assert error == np.inf
     assert dynamics.step.position.tolist() == [1.0]
     assert dynamics.step.momentum.tolist() == [1.0]
     assert dynamics.step.stage_forces[0].tolist() == [-1.0]
     # From the untouched start a shorter step succeeds, and is exact: the force is constant.
-    code, _, log_density, error = dynamics.attempt(0.1)
+    code, _, end, error = dynamics.attempt(0.1)
     assert code == 0
     assert dynamics.step.end_position[0] == pytest.approx(1.0 + 0.1 - 0.005, rel=1e-14)
-    assert log_density == -dynamics.step.end_position[0]
+    assert end.log_density == -dynamics.step.end_position[0]
     assert error < 1e-15
 
 

@@ -16,7 +16,7 @@ from numba.core import config
 
 import grhmc
 from grhmc import _jit
-from grhmc._jit import KERNEL_PACKAGES, kernel, source_fingerprint
+from grhmc._jit import KERNEL_PACKAGES, array_kernel, kernel, source_fingerprint
 from grhmc.dynamics.phase import kinetic_energy
 from grhmc.process.advance import advance
 from grhmc.process.continuous import advance_one_step
@@ -153,3 +153,26 @@ def test_a_kernel_that_allocates_does_not_compile(function):
     compile_freely(function)(3)  # it is the decorator that refuses it
     with pytest.raises(numba.errors.NumbaError):
         kernel(function)(3)
+
+
+def copy_twice(source, target, other):
+    for k in range(source.shape[0]):
+        target[k] = source[k]
+        other[k] = source[k]
+
+
+def copy_twice_apart(source, target, other):
+    for k in range(source.shape[0]):
+        target[k] = source[k]
+        other[k] = source[k]
+
+
+def test_an_array_kernel_promises_the_compiler_that_its_arrays_do_not_overlap():
+    array = numba.float64[::1]
+    n_promises = []
+    for compiled in (kernel(copy_twice), array_kernel(copy_twice_apart)):
+        compiled.compile((array, array, array))
+        compiled.recompile()  # what comes from the disk cannot be inspected
+        (code,) = compiled.inspect_llvm().values()
+        n_promises.append(code.count("noalias"))
+    assert n_promises[1] > n_promises[0]

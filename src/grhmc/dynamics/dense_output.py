@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from grhmc._jit import kernel
+from grhmc._jit import array_kernel, kernel
 from grhmc.dynamics.phase import Step
+from grhmc.dynamics.standardization import Standardization
 
 Weights = tuple[float, float, float, float, float, float]
 """Of position, momentum and force at the start of a step, then of the three at its end."""
@@ -45,6 +46,60 @@ def momentum_weights(fraction: float, duration: float) -> Weights:
         square * (-12.0 + x * (28.0 - 15.0 * x)),
         duration * square * (1.5 + x * (-4.0 + 2.5 * x)),
     )
+
+
+@array_kernel
+def combine_points(
+    position: np.ndarray,
+    momentum: np.ndarray,
+    force: np.ndarray,
+    end_position: np.ndarray,
+    end_momentum: np.ndarray,
+    end_force: np.ndarray,
+    weights: Weights,
+    centre: np.ndarray,
+    scale: np.ndarray,
+    output: np.ndarray,
+) -> None:
+    """Weighted sum of both ends of a step, times `scale`, plus `centre`; writes `output`."""
+    a, b, c, d, e, f = weights
+    for k in range(output.shape[0]):
+        start = a * position[k] + b * momentum[k] + c * force[k]
+        end = d * end_position[k] + e * end_momentum[k] + f * end_force[k]
+        output[k] = centre[k] + scale[k] * (start + end)
+
+
+@kernel
+def point_at(
+    step: Step, standardization: Standardization, duration: float, fraction: float, output: np.ndarray
+) -> None:
+    """Position at `fraction` of the step in the units of the parameters; writes `output`, shape (dim,)."""
+    combine_points(
+        step.position,
+        step.momentum,
+        step.stage_forces[0],
+        step.end_position,
+        step.end_momentum,
+        step.stage_forces[-1],
+        position_weights(fraction, duration),
+        standardization.centre,
+        standardization.scale,
+        output,
+    )
+
+
+@kernel
+def kinetic_energy_at(step: Step, duration: float, fraction: float) -> float:
+    """½‖p̄‖² at `fraction` of the step."""
+    a, b, c, d, e, f = momentum_weights(fraction, duration)
+    position, momentum, force = step.position, step.momentum, step.stage_forces[0]
+    end_position, end_momentum, end_force = step.end_position, step.end_momentum, step.stage_forces[-1]
+    total = 0.0
+    for k in range(position.shape[0]):
+        start = a * position[k] + b * momentum[k] + c * force[k]
+        p = start + d * end_position[k] + e * end_momentum[k] + f * end_force[k]
+        total += p * p
+    return 0.5 * total
 
 
 @kernel

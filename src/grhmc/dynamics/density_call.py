@@ -14,8 +14,9 @@ from numba import types
 from numba.core import cgutils, config
 from numba.extending import intrinsic
 
-from grhmc._jit import kernel
+from grhmc._jit import array_kernel, kernel
 from grhmc.density_pointer import DENSITY_PROTOTYPE, FINE, NON_FINITE_DENSITY, NON_FINITE_GRADIENT
+from grhmc.dynamics.aligned import aligned_zeros
 from grhmc.dynamics.standardization import Standardization
 
 
@@ -41,7 +42,7 @@ class Density(NamedTuple):
 
 def init_density(address: int, user_data: int, dim: int) -> Density:
     """Allocate the scratch that goes with a pointer."""
-    return Density(address, user_data, np.zeros(dim), np.zeros(dim), np.zeros(1))
+    return Density(address, user_data, aligned_zeros(dim), aligned_zeros(dim), np.zeros(1))
 
 
 _DOUBLE_POINTER = ir.DoubleType().as_pointer()
@@ -87,21 +88,34 @@ def evaluate_force(
         `FINE`, or what is wrong here; `force` is then meaningless.
     log_density : float
     """
-    point, gradient = density.point, density.gradient
-    centre, scale = standardization.centre, standardization.scale
+    point, centre, scale = density.point, standardization.centre, standardization.scale
     for k in range(point.shape[0]):
         point[k] = centre[k] + scale[k] * position[k]
+    return evaluate_at_point(density, standardization, force)
+
+
+@kernel
+def evaluate_at_point(density: Density, standardization: Standardization, force: np.ndarray) -> tuple[int, float]:
+    """`evaluate_force` where `density.point` holds the position already, in the units of the parameters."""
+    point, gradient = density.point, density.gradient
     code = call_pointer(density.address, density.user_data, point, gradient, density.value)
     if code != FINE:
         return code, -np.inf
     log_density = density.value[0]
     if not np.isfinite(log_density):
         return NON_FINITE_DENSITY, -np.inf
+    poison = _scale_gradient(standardization.scale, gradient, force)
+    if poison != 0.0:
+        return NON_FINITE_GRADIENT, -np.inf
+    return FINE, log_density
+
+
+@array_kernel
+def _scale_gradient(scale: np.ndarray, gradient: np.ndarray, force: np.ndarray) -> float:
+    """Write S g to `force`; returns 0 if it is finite: 0 * inf and 0 * nan are nan, and a sum keeps it."""
     poison = 0.0
-    for k in range(point.shape[0]):
+    for k in range(force.shape[0]):
         scaled = scale[k] * gradient[k]
         force[k] = scaled
         poison += 0.0 * scaled
-    if poison != 0.0:  # 0 * inf and 0 * nan are nan, and a sum keeps it
-        return NON_FINITE_GRADIENT, -np.inf
-    return FINE, log_density
+    return poison

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from grhmc._jit import kernel
+from grhmc._jit import array_kernel, kernel
 from grhmc.density_pointer import FINE
-from grhmc.dynamics.density_call import Density, evaluate_force
+from grhmc.dynamics.density_call import Density, evaluate_at_point
 from grhmc.dynamics.double_bits import bits_of, double_of
 from grhmc.dynamics.nystrom_tableau import TableauArrays
-from grhmc.dynamics.phase import Step
+from grhmc.dynamics.phase import Step, StepEnd
 from grhmc.dynamics.standardization import Standardization
 
 
@@ -24,7 +24,7 @@ def attempt_step(
     standardization: Standardization,
     step: Step,
     duration: float,
-) -> tuple[int, int, float, float]:
+) -> tuple[int, int, StepEnd, float]:
     """Integrate q̄'' = S g(m + S q̄) over `duration` from the start of `step`; writes its end and its later stages.
 
     Stage i is q̄_i = q̄ + c_i h p̄ + h² Σ_j a_ij f_j; the last stage is the new position, and the new momentum is
@@ -36,117 +36,162 @@ def attempt_step(
         `FINE`, or the code of the stage that failed; the end is then meaningless.
     n_gradients : int
         How many times the density was called.
-    log_density : float
-        At the end of the step.
+    end : StepEnd
+        Log density and kinetic energy at the end of the step.
     error : float
-        The largest local error over coordinates, of standardized position and momentum.
+        The largest local error over coordinates, of standardized position and momentum, or NaN if there is one. A
+        maximum, not a root mean square: in many dimensions an average hides the error of a few stiff directions.
     """
     matrix, nodes = tableau.matrix, tableau.nodes
     position, momentum, forces = step.position, step.momentum, step.stage_forces
+    centre, scale = standardization.centre, standardization.scale
     n_stages = forces.shape[0]
     square = duration * duration
     code, log_density = FINE, 0.0
     for i in range(1, n_stages):
-        stage = step.end_position if i == n_stages - 1 else step.scratch
-        move(position, momentum, nodes[i] * duration, forces, matrix[i], i, square, stage)
-        code, log_density = evaluate_force(density, standardization, stage, forces[i])
+        weights = _stage_weights(matrix[i], i, square)
+        rows = _stage_rows(forces, i)
+        drift = nodes[i] * duration
+        if i <= _FEW:
+            _move_few(position, momentum, drift, rows, weights, centre, scale, step.end_position, density.point)
+        else:
+            _move_many(position, momentum, drift, rows, weights, centre, scale, step.end_position, density.point)
+        code, log_density = evaluate_at_point(density, standardization, forces[i])
         if code != FINE:
-            return code, i, log_density, np.inf
-    move(momentum, momentum, 0.0, forces, tableau.velocity_weights, n_stages, duration, step.end_momentum)
-    return code, n_stages - 1, log_density, _local_error(tableau, forces, duration)
-
-
-@kernel
-def move(
-    base: np.ndarray,
-    momentum: np.ndarray,
-    drift: float,
-    forces: np.ndarray,
-    weights: np.ndarray,
-    end: int,
-    factor: float,
-    output: np.ndarray,
-) -> None:
-    """Write base + drift · momentum + factor · Σ w_i f_i, over the stages before `end`, to `output`.
-
-    In one pass over the coordinates, with three stages or six: those that are missing count as the first, with weight
-    zero. One pass is few for small `dim`, and one sum with a single output is what the compiler vectorizes for large.
-    """
-    a = factor * weights[0]
-    b, f = _weight_and_row(forces, weights, 1, end, factor)
-    c, g = _weight_and_row(forces, weights, 2, end, factor)
-    first = forces[0]
-    if end <= _FEW:
-        for k in range(output.shape[0]):
-            output[k] = base[k] + drift * momentum[k] + a * first[k] + b * f[k] + c * g[k]
-        return
-    d, h = _weight_and_row(forces, weights, 3, end, factor)
-    e, p = _weight_and_row(forces, weights, 4, end, factor)
-    o, q = _weight_and_row(forces, weights, 5, end, factor)
-    for k in range(output.shape[0]):
-        near = base[k] + drift * momentum[k] + a * first[k] + b * f[k]
-        output[k] = near + c * g[k] + d * h[k] + e * p[k] + o * q[k]
+            return code, i, StepEnd(log_density, np.inf), np.inf
+    rows = _stage_rows(forces, n_stages)
+    weights = _stage_weights(tableau.velocity_weights, n_stages, duration)
+    in_momentum = _stage_weights(tableau.velocity_error_weights, n_stages, duration)
+    in_position = _stage_weights(tableau.position_error_weights, n_stages, square)
+    if n_stages <= _FEW:
+        twice_kinetic, error = _finish_few(momentum, rows, weights, in_momentum, in_position, step.end_momentum)
+    else:
+        twice_kinetic, error = _finish_many(momentum, rows, weights, in_momentum, in_position, step.end_momentum)
+    return code, n_stages - 1, StepEnd(log_density, 0.5 * twice_kinetic), error
 
 
 _FEW = 3
-# Stages in a short pass; a long one has `MOST_STAGES` of nystrom_tableau.py, which refuses tableaus with more.
+# Stages in a short pass; a long one has `MOST_STAGES` of nystrom_tableau.py, which refuses tableaus with more. Stages
+# that are missing count as the first, with weight zero: one pass over the coordinates then serves every tableau.
+
+_Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+_RowWeights = tuple[float, float, float, float, float, float]
 
 
 @kernel
-def _weight_and_row(
-    forces: np.ndarray, weights: np.ndarray, stage: int, end: int, factor: float
-) -> tuple[float, np.ndarray]:
-    """A stage's weight and force; beyond the last one, zero and the first force, which is always finite."""
-    if stage < end:
-        return factor * weights[stage], forces[stage]
-    return 0.0, forces[0]
+def _stage_weights(weights: np.ndarray, end: int, factor: float) -> _RowWeights:
+    return (
+        factor * weights[0],
+        factor * weights[1] if end > 1 else 0.0,
+        factor * weights[2] if end > 2 else 0.0,
+        factor * weights[3] if end > 3 else 0.0,
+        factor * weights[4] if end > 4 else 0.0,
+        factor * weights[5] if end > 5 else 0.0,
+    )
 
 
 @kernel
-def _local_error(tableau: TableauArrays, forces: np.ndarray, duration: float) -> float:
-    """Largest difference between the method and its embedded companion, over coordinates, position and momentum.
+def _stage_rows(forces: np.ndarray, end: int) -> _Rows:
+    """The stages' forces; in place of those from `end` on the first, which is always finite."""
+    return (
+        forces[0],
+        forces[1 if end > 1 else 0],
+        forces[2 if end > 2 else 0],
+        forces[3 if end > 3 else 0],
+        forces[4 if end > 4 else 0],
+        forces[5 if end > 5 else 0],
+    )
 
-    A maximum, not a root mean square: in many dimensions an average hides the error of a few stiff directions.
-    """
-    largest = largest_sum(forces, tableau.velocity_error_weights, duration)
-    if not _all_zero(tableau.position_error_weights):  # the splitting's embedded formula has the same position
-        in_position = largest_sum(forces, tableau.position_error_weights, duration * duration)
-        largest = max(largest, in_position)
-    return largest
+
+@array_kernel
+def _move_few(
+    position: np.ndarray,
+    momentum: np.ndarray,
+    drift: float,
+    rows: _Rows,
+    weights: _RowWeights,
+    centre: np.ndarray,
+    scale: np.ndarray,
+    stage: np.ndarray,
+    point: np.ndarray,
+) -> None:
+    """Write position + drift · momentum + Σ w_i f_i to `stage`, and in the units of the parameters to `point`."""
+    f, g, h = rows[0], rows[1], rows[2]
+    a, b, c = weights[0], weights[1], weights[2]
+    for k in range(stage.shape[0]):
+        moved = position[k] + drift * momentum[k] + a * f[k] + b * g[k] + c * h[k]
+        stage[k] = moved
+        point[k] = centre[k] + scale[k] * moved
+
+
+@array_kernel
+def _move_many(
+    position: np.ndarray,
+    momentum: np.ndarray,
+    drift: float,
+    rows: _Rows,
+    weights: _RowWeights,
+    centre: np.ndarray,
+    scale: np.ndarray,
+    stage: np.ndarray,
+    point: np.ndarray,
+) -> None:
+    """The same with all six rows."""
+    for k in range(stage.shape[0]):
+        moved = position[k] + drift * momentum[k] + _weighted_sum(rows, weights, k)
+        stage[k] = moved
+        point[k] = centre[k] + scale[k] * moved
 
 
 @kernel
-def _all_zero(weights: np.ndarray) -> bool:
-    total = 0.0
-    for i in range(weights.shape[0]):
-        total += abs(weights[i])
-    return total == 0.0
+def _weighted_sum(rows: _Rows, weights: _RowWeights, k: int) -> float:
+    near = weights[0] * rows[0][k] + weights[1] * rows[1][k] + weights[2] * rows[2][k]
+    return near + weights[3] * rows[3][k] + weights[4] * rows[4][k] + weights[5] * rows[5][k]
 
 
 _MAGNITUDE_BITS = np.int64(0x7FFF_FFFF_FFFF_FFFF)
+# Magnitudes of doubles are ordered as their bits are, NaN above all. A maximum of integers is vectorized; one of
+# doubles is not, because it would have to treat NaN.
 
 
-@kernel
-def largest_sum(forces: np.ndarray, weights: np.ndarray, factor: float) -> float:
-    """The largest |factor · Σ w_i f_i| over coordinates, or NaN if there is one.
+@array_kernel
+def _finish_few(
+    momentum: np.ndarray,
+    rows: _Rows,
+    weights: _RowWeights,
+    in_momentum: _RowWeights,
+    in_position: _RowWeights,
+    end_momentum: np.ndarray,
+) -> tuple[float, float]:
+    """Write momentum + Σ w_i f_i to `end_momentum`; returns its squared length and the largest error."""
+    f, g, h = rows[0], rows[1], rows[2]
+    square, largest = 0.0, np.int64(0)
+    for k in range(end_momentum.shape[0]):
+        new = momentum[k] + weights[0] * f[k] + weights[1] * g[k] + weights[2] * h[k]
+        end_momentum[k] = new
+        square += new * new
+        of_momentum = in_momentum[0] * f[k] + in_momentum[1] * g[k] + in_momentum[2] * h[k]
+        of_position = in_position[0] * f[k] + in_position[1] * g[k] + in_position[2] * h[k]
+        largest = max(largest, bits_of(of_momentum) & _MAGNITUDE_BITS)
+        largest = max(largest, bits_of(of_position) & _MAGNITUDE_BITS)
+    return square, double_of(largest)
 
-    Magnitudes of doubles are ordered as their bits are, NaN above all. A maximum of integers is vectorized; one of
-    doubles is not, because it would have to treat NaN.
-    """
-    end = forces.shape[0]
-    a = factor * weights[0]
-    b, f = _weight_and_row(forces, weights, 1, end, factor)
-    c, g = _weight_and_row(forces, weights, 2, end, factor)
-    first = forces[0]
-    largest = np.int64(0)
-    if end <= _FEW:
-        for k in range(first.shape[0]):
-            largest = max(largest, bits_of(a * first[k] + b * f[k] + c * g[k]) & _MAGNITUDE_BITS)
-        return double_of(largest)
-    d, h = _weight_and_row(forces, weights, 3, end, factor)
-    e, p = _weight_and_row(forces, weights, 4, end, factor)
-    o, q = _weight_and_row(forces, weights, 5, end, factor)
-    for k in range(first.shape[0]):
-        defect = a * first[k] + b * f[k] + c * g[k] + d * h[k] + e * p[k] + o * q[k]
-        largest = max(largest, bits_of(defect) & _MAGNITUDE_BITS)
-    return double_of(largest)
+
+@array_kernel
+def _finish_many(
+    momentum: np.ndarray,
+    rows: _Rows,
+    weights: _RowWeights,
+    in_momentum: _RowWeights,
+    in_position: _RowWeights,
+    end_momentum: np.ndarray,
+) -> tuple[float, float]:
+    """The same with all six rows."""
+    square, largest = 0.0, np.int64(0)
+    for k in range(end_momentum.shape[0]):
+        new = momentum[k] + _weighted_sum(rows, weights, k)
+        end_momentum[k] = new
+        square += new * new
+        largest = max(largest, bits_of(_weighted_sum(rows, in_momentum, k)) & _MAGNITUDE_BITS)
+        largest = max(largest, bits_of(_weighted_sum(rows, in_position, k)) & _MAGNITUDE_BITS)
+    return square, double_of(largest)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grhmc._jit import kernel
+from grhmc.dynamics.aligned import aligned_zeros
 
 
 class Step(NamedTuple):
@@ -22,8 +23,6 @@ class Step(NamedTuple):
         q̄ and p̄ at the end.
     stage_forces : ndarray, shape (n_stages, dim)
         S g at every stage: the first row belongs to the start, the last to the end (first same as last).
-    scratch : ndarray, shape (dim,)
-        Room for a stage's position.
     """
 
     position: np.ndarray
@@ -31,18 +30,23 @@ class Step(NamedTuple):
     end_position: np.ndarray
     end_momentum: np.ndarray
     stage_forces: np.ndarray
-    scratch: np.ndarray
+
+
+class StepEnd(NamedTuple):
+    """What is known of a step's end beside its arrays."""
+
+    log_density: float
+    kinetic_energy: float
 
 
 def init_step(dim: int, n_stages: int) -> Step:
     """Allocate the arrays of a step."""
     return Step(
-        position=np.zeros(dim),
-        momentum=np.zeros(dim),
-        end_position=np.zeros(dim),
-        end_momentum=np.zeros(dim),
-        stage_forces=np.zeros((n_stages, dim)),
-        scratch=np.zeros(dim),
+        position=aligned_zeros(dim),
+        momentum=aligned_zeros(dim),
+        end_position=aligned_zeros(dim),
+        end_momentum=aligned_zeros(dim),
+        stage_forces=aligned_zeros(n_stages, dim),
     )
 
 

@@ -15,18 +15,13 @@ from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.dense_output import momentum_at, position_at
 from grhmc.dynamics.density_call import evaluate_force
 from grhmc.dynamics.nystrom_step import attempt_step
-from grhmc.dynamics.phase import copy_to, kinetic_energy, move_to_end
+from grhmc.dynamics.phase import StepEnd, copy_to, kinetic_energy, move_to_end
 from grhmc.dynamics.step_control import REFUSED_FACTOR, fit_to_event, step_factor
 from grhmc.events.rates import CONSTANT_RATE, find_due_fraction, rate_integral, time_until_due
 from grhmc.events.refreshment import draw_momentum, refresh_momentum
 from grhmc.events.u_turn import find_u_turn, outward_speed
 from grhmc.outcomes import Outcome
-from grhmc.process.recording import (
-    count_crossings,
-    observe_energy,
-    record_history,
-    record_step,
-)
+from grhmc.process.recording import commit_step, observe_energy, record_history, record_step
 from grhmc.process.state import APPLY_AT_CROSSING, Process, Records
 from grhmc.process.tuning_steps import (
     change_scale_at_crossing,
@@ -65,7 +60,7 @@ def advance_one_step(process: Process, records: Records) -> int:
     step_size = min(clock.step_size, settings.largest_step)
     due = time_until_due(settings.rate, clock.remaining, step.momentum)
     duration = fit_to_event(step_size, due)
-    verdict, end_log_density = try_step(process, duration)
+    verdict, end = try_step(process, duration)
     if verdict == RAISED:
         return RAISED_OUTCOME
     if verdict == REFUSED and clock.step_size < settings.step_floor:
@@ -81,7 +76,7 @@ def advance_one_step(process: Process, records: Records) -> int:
         crossing, fraction = crossing_fraction(process, duration, fraction)
     is_due = fraction < 1.0 and crossing < 0
     if fraction < 1.0:
-        verdict, end_log_density = cut_step(process, duration, fraction)
+        verdict, end = cut_step(process, duration, fraction)
         if verdict == RAISED:
             return RAISED_OUTCOME
         if verdict != ACCEPTED:
@@ -91,11 +86,10 @@ def advance_one_step(process: Process, records: Records) -> int:
 
     clock.n_bounces_in_row = 0
     clock.n_steps += 1
-    if observe_step(process, records, duration, end_log_density, fraction < 1.0) != 0:
+    observe_step(process, records, duration, end, fraction < 1.0)
+    code, integrated = record_step(process, records, duration, end)
+    if code != 0 or commit_step(process, duration, end, integrated) != 0:
         return RAISED_OUTCOME
-    move_to_end(step)
-    clock.time += duration
-    clock.log_density = end_log_density
     clock.remaining = 0.0 if is_due else clock.remaining - over_step
     clock.path_rate_integral += over_step
     if settings.scale == MCT:
@@ -108,37 +102,37 @@ def advance_one_step(process: Process, records: Records) -> int:
 
 
 @inner_kernel
-def try_step(process: Process, duration: float) -> tuple[int, float]:
+def try_step(process: Process, duration: float) -> tuple[int, StepEnd]:
     """Attempt a step, judge its error and set the size of the next; updates the step's end and the clock."""
     clock, settings = process.clock[0], process.settings[0]
-    code, n_gradients, log_density, error = attempt_step(
+    code, n_gradients, end, error = attempt_step(
         process.tableau, process.density, process.standardization, process.step, duration
     )
     clock.n_gradients += n_gradients
     if code == EXCEPTION:
-        return RAISED, log_density
+        return RAISED, end
     if code != FINE or not np.isfinite(error):
         clock.n_refused += 1
         clock.step_size = REFUSED_FACTOR * duration
-        return REFUSED, log_density
+        return REFUSED, end
     error_ratio = error / settings.tolerance
     factor = step_factor(error_ratio, clock.error_ratio, process.tableau.error_order)
     if error_ratio > 1.0:
         if duration > settings.step_floor:
             clock.n_rejected += 1
             clock.step_size = factor * duration
-            return REJECTED, log_density
+            return REJECTED, end
         clock.n_floored += 1
     if duration > 0.3 * clock.step_size:
         clock.step_size = max(factor * duration, settings.step_floor)
         clock.error_ratio = error_ratio
         clock.accepted_step = duration
     # A step cut very short by an event says little about the error of longer ones: the proposal then stands.
-    return ACCEPTED, log_density
+    return ACCEPTED, end
 
 
 @inner_kernel
-def cut_step(process: Process, duration: float, fraction: float) -> tuple[int, float]:
+def cut_step(process: Process, duration: float, fraction: float) -> tuple[int, StepEnd]:
     """End the step at a fraction of itself, on dense output, at the cost of one gradient; updates the step's end."""
     clock, step = process.clock[0], process.step
     position, momentum = process.scratch[0], process.scratch[1]
@@ -149,14 +143,15 @@ def cut_step(process: Process, duration: float, fraction: float) -> tuple[int, f
     code, log_density = evaluate_force(
         process.density, process.standardization, step.end_position, step.stage_forces[-1]
     )
+    end = StepEnd(log_density, kinetic_energy(step.end_momentum))
     clock.n_gradients += 1
     if code == EXCEPTION:
-        return RAISED, log_density
+        return RAISED, end
     if code != FINE:
         clock.n_refused += 1
         clock.step_size = REFUSED_FACTOR * duration
-        return REFUSED, log_density
-    return ACCEPTED, log_density
+        return REFUSED, end
+    return ACCEPTED, end
 
 
 @inner_kernel
@@ -175,17 +170,15 @@ def bounce(process: Process) -> int:
 
 
 @inner_kernel
-def observe_step(process: Process, records: Records, duration: float, end_log_density: float, was_cut: bool) -> int:
-    """Everything that is read off an accepted step before it is committed. Returns the users' functions' code."""
+def observe_step(process: Process, records: Records, duration: float, end: StepEnd, was_cut: bool) -> None:
+    """Show an accepted step to the energy monitor and to the tuners before it is committed."""
     clock, settings = process.clock[0], process.settings[0]
-    observe_energy(process, duration, end_log_density)
-    count_crossings(process)
+    observe_energy(process, end)
     record_history(process, records)
     if settings.scale != FIXED:
         observe_for_tuning(process, duration, was_cut)
     if clock.searching_u_turn == 1:
         look_for_u_turn(process, duration)
-    return record_step(process, records, duration, end_log_density)
 
 
 @inner_kernel
@@ -278,7 +271,8 @@ def start_path(process: Process) -> None:
     clock.remaining = process.rng.standard_exponential() / clock.event_rate
     clock.path_rate_integral = 0.0
     clock.path_start_time = clock.time
-    clock.path_energy = kinetic_energy(step.momentum) - clock.log_density
+    clock.kinetic_energy = kinetic_energy(step.momentum)
+    clock.path_energy = clock.kinetic_energy - clock.log_density
     clock.path_diverging = 0
     clock.searching_u_turn = settings.tune_event_rate
     copy_to(step.position, process.anchor)

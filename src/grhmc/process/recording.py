@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from grhmc._jit import inner_kernel
-from grhmc.dynamics.dense_output import momentum_at, position_at
-from grhmc.dynamics.phase import copy_to, inner_product, kinetic_energy
-from grhmc.dynamics.standardization import destandardize
-from grhmc.dynamics.time_averages import integrate_path, reset_integrals, write_averages
+from grhmc._jit import inner_kernel, kernel
+from grhmc.dynamics.dense_output import kinetic_energy_at, point_at
+from grhmc.dynamics.phase import StepEnd, copy_to, inner_product
+from grhmc.dynamics.time_averages import (
+    integrate_and_move,
+    integrate_functions,
+    integrate_path,
+    reset_integrals,
+    write_averages,
+)
 from grhmc.process.state import Process, Records
 
 _SECOND_ORDER = 3.0
@@ -16,13 +19,20 @@ _SECOND_ORDER = 3.0
 
 
 @inner_kernel
-def record_step(process: Process, records: Records, duration: float, end_log_density: float) -> int:
-    """Read all draws and integrals that fall into the step about to be committed; updates `process` and `records`.
+def record_step(process: Process, records: Records, duration: float, end: StepEnd) -> tuple[int, float]:
+    """Read all draws that fall into the step about to be committed, and close the intervals that end in it.
 
-    Draws are read off dense output, never by stopping the integrator. Returns the code of the users' functions.
+    Draws are read off dense output, never by stopping the integrator. Updates `process` and `records`.
+
+    Returns
+    -------
+    code : int
+        Of the users' functions.
+    integrated : float
+        The fraction of the step that the path integrals contain already.
     """
     clock, settings = process.clock[0], process.settings[0]
-    from_fraction = 0.0
+    integrated = 0.0
     while clock.draw_index < settings.n_draws:
         next_time = clock.stage_start_time + (clock.draw_index + 1) * settings.draw_spacing
         if next_time > clock.time + duration:
@@ -34,18 +44,49 @@ def record_step(process: Process, records: Records, duration: float, end_log_den
             and clock.interval_index < records.interval_duration.shape[0]
         )
         if closes_interval:
-            code = _integrate(process, duration, from_fraction, fraction)
+            code = _integrate(process, duration, integrated, fraction)
             if code != 0:
-                return code
+                return code, integrated
             _close_interval(process, records)
-            from_fraction = fraction
+            integrated = fraction
         if settings.record == 1:
-            _record_draw(process, records, duration, fraction, end_log_density)
+            _record_draw(process, records, duration, fraction, end)
         clock.draw_index += 1
         _mark_counters(process)
+    return 0, integrated
+
+
+@inner_kernel
+def commit_step(process: Process, duration: float, end: StepEnd, integrated: float) -> int:
+    """Make the end of the step the present state, with its part of the path integrals; updates `process`.
+
+    Returns the code of the users' functions.
+    """
+    clock, settings, step, integrals = process.clock[0], process.settings[0], process.step, process.integrals
+    whole_step, code = 0.0, 0
     if settings.draws_per_interval > 0 and clock.draw_index < settings.n_draws:
-        return _integrate(process, duration, from_fraction, 1.0)
-    return 0
+        if integrated > 0.0:
+            code = _integrate(process, duration, integrated, 1.0)
+        else:
+            whole_step = duration
+            integrals.duration[0] += duration
+            code = integrate_functions(integrals, process.functions, step, process.standardization, duration, 0.0, 1.0)
+    integrate_and_move(
+        step.position,
+        step.momentum,
+        step.stage_forces[0],
+        step.end_position,
+        step.end_momentum,
+        step.stage_forces[-1],
+        whole_step,
+        integrals.position,
+        integrals.position_squared,
+        process.n_crossings,
+    )
+    clock.time += duration
+    clock.log_density = end.log_density
+    clock.kinetic_energy = end.kinetic_energy
+    return code
 
 
 @inner_kernel
@@ -63,18 +104,15 @@ def _integrate(process: Process, duration: float, from_fraction: float, to_fract
 
 
 @inner_kernel
-def _record_draw(process: Process, records: Records, duration: float, fraction: float, end_log_density: float) -> None:
+def _record_draw(process: Process, records: Records, duration: float, fraction: float, end: StepEnd) -> None:
     """Write one draw and its statistics."""
     clock, settings = process.clock[0], process.settings[0]
-    step, position, momentum = process.step, process.scratch[0], process.scratch[1]
     row = settings.first_row + clock.draw_index
-    position_at(step, duration, fraction, position)
-    destandardize(process.standardization, position)
-    copy_to(position, records.draws[row])
-    energy = kinetic_energy(step.momentum) - clock.log_density
-    energy += fraction * (kinetic_energy(step.end_momentum) - end_log_density - energy)
+    point_at(process.step, process.standardization, duration, fraction, records.draws[row])
+    energy = clock.kinetic_energy - clock.log_density
+    energy += fraction * (end.kinetic_energy - end.log_density - energy)
     statistics = records.statistics[row]
-    statistics[0] = _interpolated_log_density(process, duration, fraction, end_log_density, momentum, energy)
+    statistics[0] = _interpolated_log_density(process, duration, fraction, end.log_density, energy)
     statistics[1] = energy
     statistics[2] = clock.energy_error
     statistics[3] = 1.0 if clock.n_diverging > clock.drawn_diverging else 0.0
@@ -86,9 +124,9 @@ def _record_draw(process: Process, records: Records, duration: float, fraction: 
     statistics[9] = clock.time + fraction * duration
 
 
-@inner_kernel
+@kernel
 def _interpolated_log_density(
-    process: Process, duration: float, fraction: float, end_log_density: float, momentum: np.ndarray, energy: float
+    process: Process, duration: float, fraction: float, end_log_density: float, energy: float
 ) -> float:
     """The log density between the ends of a step, without a gradient spent on it.
 
@@ -97,14 +135,13 @@ def _interpolated_log_density(
     """
     clock, step = process.clock[0], process.step
     if process.tableau.error_order > _SECOND_ORDER:
-        momentum_at(step, duration, fraction, momentum)
-        return kinetic_energy(momentum) - energy
+        return kinetic_energy_at(step, duration, fraction) - energy
     x = fraction
-    end = x * x * (3.0 - 2.0 * x)
+    weight = x * x * (3.0 - 2.0 * x)
     slope = inner_product(step.stage_forces[0], step.momentum)
     end_slope = inner_product(step.stage_forces[-1], step.end_momentum)
     bend = duration * x * (1.0 - x) * ((1.0 - x) * slope - x * end_slope)
-    return (1.0 - end) * clock.log_density + end * end_log_density + bend
+    return (1.0 - weight) * clock.log_density + weight * end_log_density + bend
 
 
 @inner_kernel
@@ -136,28 +173,16 @@ def _mark_counters(process: Process) -> None:
     clock.energy_error = 0.0
 
 
-@inner_kernel
-def observe_energy(process: Process, duration: float, end_log_density: float) -> None:
+@kernel
+def observe_energy(process: Process, end: StepEnd) -> None:
     """Compare H at the end of the step with H at the path's start; updates the clock."""
     clock, settings = process.clock[0], process.settings[0]
-    error = kinetic_energy(process.step.end_momentum) - end_log_density - clock.path_energy
+    error = end.kinetic_energy - end.log_density - clock.path_energy
     if abs(error) > abs(clock.energy_error):
         clock.energy_error = error
     if abs(error) > settings.divergence_threshold and clock.path_diverging == 0:
         clock.path_diverging = 1
         clock.n_diverging += 1
-
-
-@inner_kernel
-def count_crossings(process: Process) -> None:
-    """Count the coordinates that change side of the centre in this step; updates `n_crossings`."""
-    position, end_position, n_crossings = (
-        process.step.position,
-        process.step.end_position,
-        process.n_crossings,
-    )
-    for k in range(position.shape[0]):
-        n_crossings[k] += 1.0 if position[k] * end_position[k] < 0.0 else 0.0
 
 
 @inner_kernel
@@ -177,10 +202,3 @@ def record_history(process: Process, records: Records) -> None:
     copy_to(process.standardization.scale, records.history_scale[row])
     copy_to(process.standardization.centre, records.history_centre[row])
     clock.history_index += 1
-
-
-@inner_kernel
-def interpolated_point(process: Process, duration: float, fraction: float, output: np.ndarray) -> None:
-    """Q at a fraction of the step, in the units of the parameters; writes `output`, shape (dim,)."""
-    position_at(process.step, duration, fraction, output)
-    destandardize(process.standardization, output)

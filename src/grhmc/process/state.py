@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from grhmc._kernel_struct import passed_by_reference
+from grhmc.dynamics.aligned import aligned_zeros
 from grhmc.dynamics.density_call import Density, init_density
 from grhmc.dynamics.nystrom_tableau import TableauArrays
 from grhmc.dynamics.phase import Step, init_step
@@ -39,6 +40,7 @@ CLOCK_DTYPE = np.dtype(
     [
         ("time", "f8"),  # process time since the chain began
         ("log_density", "f8"),  # at the start of the step
+        ("kinetic_energy", "f8"),  # likewise
         ("step_size", "f8"),  # proposed for the next step
         ("accepted_step", "f8"),  # duration of the last accepted step
         ("error_ratio", "f8"),  # its local error over the tolerance
@@ -182,16 +184,16 @@ def init_process(
         tableau=tableau,
         standardization=Standardization(centre.copy(), scale.copy()),
         step=init_step(dim, tableau.nodes.shape[0]),
-        anchor=np.zeros(dim),
-        remembered=np.zeros((3, dim)),
-        scratch=np.zeros((2, dim)),
+        anchor=aligned_zeros(dim),
+        remembered=aligned_zeros(3, dim),
+        scratch=aligned_zeros(2, dim),
         cut_weights=cut_weights,
         previous_moments=init_moments(dim),
         moments=init_moments(dim),
         crossing=init_crossing_time_tuner(scale),
         rate_tuner=init_event_rate_tuner(event_rate),
         integrals=init_path_integrals(dim, n_functions),
-        n_crossings=np.zeros(dim),
+        n_crossings=aligned_zeros(dim),
         clock=clock,
         settings=np.zeros(1, dtype=SETTINGS_DTYPE).view(np.recarray),
         rng=rng,
@@ -201,15 +203,15 @@ def init_process(
 def init_records(dim: int, n_draws: int, n_intervals: int, n_functions: int, n_history: int) -> Records:
     """Allocate the records of a whole run."""
     return Records(
-        draws=np.zeros((n_draws, dim)),
+        draws=aligned_zeros(n_draws, dim),
         statistics=np.zeros((n_draws, len(STATISTICS))),
-        interval_position=np.zeros((n_intervals, dim)),
-        interval_squared=np.zeros((n_intervals, dim)),
+        interval_position=aligned_zeros(n_intervals, dim),
+        interval_squared=aligned_zeros(n_intervals, dim),
         interval_functions=np.zeros((n_intervals, n_functions)),
         interval_duration=np.zeros(n_intervals),
         history_time=np.zeros(n_history),
-        history_scale=np.zeros((n_history, dim)),
-        history_centre=np.zeros((n_history, dim)),
+        history_scale=aligned_zeros(n_history, dim),
+        history_centre=aligned_zeros(n_history, dim),
         history_event_rate=np.zeros(n_history),
         history_gradients=np.zeros(n_history, dtype=np.int64),
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from grhmc._jit import inner_kernel
+from grhmc.dynamics.dense_output import point_at
 from grhmc.dynamics.standardization import restandardize
-from grhmc.process.recording import interpolated_point
 from grhmc.process.state import APPLY_AT_CROSSING, Process
 from grhmc.tuning.moments import observe_path
 from grhmc.tuning.p_square import observe_sample
@@ -53,7 +53,8 @@ def _sample_medians(process: Process, duration: float) -> None:
         due = clock.stage_start_time + (clock.median_index + 1) * settings.median_spacing
         if due > clock.time + duration:
             return
-        interpolated_point(process, duration, (due - clock.time) / duration, process.scratch[0])
+        fraction = (due - clock.time) / duration
+        point_at(process.step, process.standardization, duration, fraction, process.scratch[0])
         observe_sample(process.crossing.medians, process.scratch[0])
         clock.median_index += 1
 
