@@ -9,11 +9,25 @@ from __future__ import annotations
 import numpy as np
 
 from grhmc._jit import array_kernel, kernel
+from grhmc.dynamics.nystrom_tableau import TableauArrays
 from grhmc.dynamics.phase import Step
 from grhmc.dynamics.standardization import Standardization
 
 Weights = tuple[float, float, float, float, float, float]
 """Of position, momentum and force at the start of a step, then of the three at its end."""
+
+
+_SECOND_ORDER_ERROR = 3.0
+# `error_order` of a method of order two.
+
+
+@kernel
+def is_as_good_as_steps(tableau: TableauArrays) -> bool:
+    """Whether the interpolant is as good inside a step as at its end: not for a method of order two.
+
+    There position and momentum at the end do not quite belong together, and the interpolant's momentum is too long.
+    """
+    return tableau.error_order > _SECOND_ORDER_ERROR
 
 
 @kernel

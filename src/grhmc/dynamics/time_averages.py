@@ -141,22 +141,25 @@ def integrate_and_move(
     end_position: np.ndarray,
     end_momentum: np.ndarray,
     end_force: np.ndarray,
-    time: float,
+    duration: float,
+    share: float,
     integral: np.ndarray,
     integral_squared: np.ndarray,
     n_crossings: np.ndarray,
 ) -> None:
     """Make the end of a step the new start, add its integrals and count its crossings, in one pass.
 
-    With time 0 nothing is added to the integrals. A crossing is a change of side of the centre. For whole steps ∫ q̄ is
-    that of the quintic, and ∫ q̄² comes from both ends, with derivatives, and the middle: Simpson's rule made exact for
-    polynomials of degree five. Its error, h⁷/604800 of a sixth derivative, is three times that of the three nodes that
-    `integrate_path` takes for parts of a step, for half of the arithmetic. All of this is one pass because memory, not
-    arithmetic, is what a step costs in many dimensions.
+    The integrals are multiplied by `share`, 1 or 0. A crossing is a change of side of the centre from the start to the
+    middle or from the middle to the end. For whole steps ∫ q̄ is that of the quintic, and ∫ q̄² comes from both ends,
+    with derivatives, and the middle: Simpson's rule made exact for polynomials of degree five. Its error, h⁷/604800 of
+    a sixth derivative, is three times that of the three nodes that `integrate_path` takes for parts of a step, for half
+    of the arithmetic. All of this is one pass because memory, not arithmetic, is what a step costs in many dimensions.
     """
-    half, tenth, rest = 0.5 * time, 0.1 * time * time, time * time * time / 120.0
-    outer, slope, inner = 7.0 / 30.0 * time, time * time / 30.0, 16.0 / 30.0 * time
-    from_momentum, from_force = 5.0 / 32.0 * time, time * time / 64.0
+    time = share * duration
+    half, tenth = 0.5 * time, 0.1 * time * duration
+    rest = time * duration * duration / 120.0
+    outer, slope, inner = 7.0 / 30.0 * time, time * duration / 30.0, 16.0 / 30.0 * time
+    from_momentum, from_force = 5.0 / 32.0 * duration, duration * duration / 64.0
     for k in range(position.shape[0]):
         q, p, f = position[k], momentum[k], force[k]
         end_q, end_p, end_f = end_position[k], end_momentum[k], end_force[k]
@@ -164,7 +167,7 @@ def integrate_and_move(
         integral[k] += half * (q + end_q) + tenth * (p - end_p) + rest * (f + end_f)
         at_ends = q * (outer * q + slope * p) + end_q * (outer * end_q - slope * end_p)
         integral_squared[k] += at_ends + inner * middle * middle
-        n_crossings[k] += 1.0 if q * end_q < 0.0 else 0.0
+        n_crossings[k] += (1.0 if q * middle < 0.0 else 0.0) + (1.0 if middle * end_q < 0.0 else 0.0)
         position[k], momentum[k], force[k] = end_q, end_p, end_f
 
 

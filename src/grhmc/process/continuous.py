@@ -12,7 +12,7 @@ import numpy as np
 
 from grhmc._jit import inner_kernel, kernel
 from grhmc.density_pointer import EXCEPTION, FINE
-from grhmc.dynamics.dense_output import momentum_at, position_at
+from grhmc.dynamics.dense_output import is_as_good_as_steps, momentum_at, position_at
 from grhmc.dynamics.density_call import evaluate_force
 from grhmc.dynamics.nystrom_step import attempt_step
 from grhmc.dynamics.phase import StepEnd, copy_to, kinetic_energy, move_to_end
@@ -86,7 +86,8 @@ def advance_one_step(process: Process, records: Records) -> int:
 
     clock.n_bounces_in_row = 0
     clock.n_steps += 1
-    observe_step(process, records, duration, end, fraction < 1.0)
+    was_cut = fraction < 1.0 and is_as_good_as_steps(process.tableau)
+    observe_step(process, records, duration, end, was_cut)
     code, integrated = record_step(process, records, duration, end)
     if code != 0 or commit_step(process, duration, end, integrated) != 0:
         return RAISED_OUTCOME
@@ -133,18 +134,26 @@ def try_step(process: Process, duration: float) -> tuple[int, StepEnd]:
 
 @inner_kernel
 def cut_step(process: Process, duration: float, fraction: float) -> tuple[int, StepEnd]:
-    """End the step at a fraction of itself, on dense output, at the cost of one gradient; updates the step's end."""
+    """End the step at a fraction of itself; updates the step's end.
+
+    On dense output, at the cost of one gradient; by a shorter step where that is as good as the method, and dense
+    output is not: many cuts in a row would add up to an error that no step sees.
+    """
     clock, step = process.clock[0], process.step
-    position, momentum = process.scratch[0], process.scratch[1]
-    position_at(step, duration, fraction, position)
-    momentum_at(step, duration, fraction, momentum)
-    copy_to(position, step.end_position)
-    copy_to(momentum, step.end_momentum)
-    code, log_density = evaluate_force(
-        process.density, process.standardization, step.end_position, step.stage_forces[-1]
-    )
-    end = StepEnd(log_density, kinetic_energy(step.end_momentum))
-    clock.n_gradients += 1
+    if not is_as_good_as_steps(process.tableau):
+        code, n_gradients, end, _ = attempt_step(
+            process.tableau, process.density, process.standardization, step, fraction * duration
+        )
+    else:
+        position_at(step, duration, fraction, process.scratch[0])
+        momentum_at(step, duration, fraction, process.scratch[1])
+        copy_to(process.scratch[0], step.end_position)
+        copy_to(process.scratch[1], step.end_momentum)
+        code, log_density = evaluate_force(
+            process.density, process.standardization, step.end_position, step.stage_forces[-1]
+        )
+        n_gradients, end = 1, StepEnd(log_density, kinetic_energy(step.end_momentum))
+    clock.n_gradients += n_gradients
     if code == EXCEPTION:
         return RAISED, end
     if code != FINE:
@@ -171,7 +180,7 @@ def bounce(process: Process) -> int:
 
 @inner_kernel
 def observe_step(process: Process, records: Records, duration: float, end: StepEnd, was_cut: bool) -> None:
-    """Show an accepted step to the energy monitor and to the tuners before it is committed."""
+    """Show an accepted step, perhaps cut on dense output, to the energy monitor and to the tuners before its commit."""
     clock, settings = process.clock[0], process.settings[0]
     observe_energy(process, end)
     record_history(process, records)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grhmc._jit import inner_kernel, kernel
-from grhmc.dynamics.dense_output import kinetic_energy_at, point_at
+from grhmc.dynamics.dense_output import is_as_good_as_steps, kinetic_energy_at, point_at
 from grhmc.dynamics.phase import StepEnd, copy_to, inner_product
 from grhmc.dynamics.time_averages import (
     integrate_and_move,
@@ -13,9 +13,6 @@ from grhmc.dynamics.time_averages import (
     write_averages,
 )
 from grhmc.process.state import Process, Records
-
-_SECOND_ORDER = 3.0
-# Error order of a method of order two.
 
 
 @inner_kernel
@@ -63,12 +60,12 @@ def commit_step(process: Process, duration: float, end: StepEnd, integrated: flo
     Returns the code of the users' functions.
     """
     clock, settings, step, integrals = process.clock[0], process.settings[0], process.step, process.integrals
-    whole_step, code = 0.0, 0
+    share, code = 0.0, 0
     if settings.draws_per_interval > 0 and clock.draw_index < settings.n_draws:
         if integrated > 0.0:
             code = _integrate(process, duration, integrated, 1.0)
         else:
-            whole_step = duration
+            share = 1.0
             integrals.duration[0] += duration
             code = integrate_functions(integrals, process.functions, step, process.standardization, duration, 0.0, 1.0)
     integrate_and_move(
@@ -78,7 +75,8 @@ def commit_step(process: Process, duration: float, end: StepEnd, integrated: flo
         step.end_position,
         step.end_momentum,
         step.stage_forces[-1],
-        whole_step,
+        duration,
+        share,
         integrals.position,
         integrals.position_squared,
         process.n_crossings,
@@ -134,7 +132,7 @@ def _interpolated_log_density(
     long by its second-order error; there, by cubic Hermite interpolation with the slopes f·p̄ at both ends.
     """
     clock, step = process.clock[0], process.step
-    if process.tableau.error_order > _SECOND_ORDER:
+    if is_as_good_as_steps(process.tableau):
         return kinetic_energy_at(step, duration, fraction) - energy
     x = fraction
     weight = x * x * (3.0 - 2.0 * x)

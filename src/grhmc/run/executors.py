@@ -63,7 +63,7 @@ def run_chains(
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
         for chain in chains:
-            if chain.outcome == Outcome.RUNNING and stop.is_set():
+            if chain.outcome == Outcome.RUNNING:
                 chain.outcome = Outcome.INTERRUPTED
 
 
