@@ -3,6 +3,7 @@
 from grhmc import datasets
 from grhmc._version import __version__
 from grhmc.comparison import Comparison, compare
+from grhmc.diagnosis import Report, SamplingWarning, diagnose
 from grhmc.diagnostics import summary
 from grhmc.models import (
     GradientError,
@@ -29,11 +30,14 @@ __all__ = [
     "LogDensity",
     "Outcome",
     "PaperWarmup",
+    "Report",
     "SamplingError",
+    "SamplingWarning",
     "Tuned",
     "__version__",
     "compare",
     "datasets",
+    "diagnose",
     "from_jax",
     "from_numba",
     "from_numpyro",

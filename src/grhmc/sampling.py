@@ -12,6 +12,7 @@ import numba
 import numpy as np
 
 from grhmc._version import __version__
+from grhmc.diagnosis import record_diagnosis
 from grhmc.models.as_log_density import as_log_density
 from grhmc.models.log_density import LogDensity
 from grhmc.models.path_functions import PathFunctionSet
@@ -170,7 +171,9 @@ def sample(
     )
     stages = [*warmup_stages(settings), final_stage(settings)]
     run = prepare(model, settings, stages, init, path_functions)
-    return run_to_end(model, settings, run, path_functions)
+    result = run_to_end(model, settings, run, path_functions)
+    record_diagnosis(result, model if check_gradient else None)
+    return result
 
 
 def tune(
@@ -255,9 +258,10 @@ def prepare(
             raise TypeError(f"path_functions must be made by grhmc.path_functions_from_numba, got {path_functions!r}")
         path_functions.check(model.dim)
         functions = (path_functions.address, path_functions.user_data, len(path_functions.names))
-    chains = []
+    chains: list[Chain] = []
+    start = None
     for index, (rng, given) in enumerate(zip(generators, starts, strict=True)):
-        start, gradient = find_start(model, rng, given)
+        start, gradient = find_start(model, rng, given, partner=start if index % 2 else None)
         if settings.check_gradient:
             model.check_gradient(start)
             if index == 0:
@@ -271,7 +275,7 @@ def prepare(
                 rng=rng,
                 start=start,
                 centre=initial_centre(settings, start),
-                scale=initial_scale(settings, gradient),
+                scale=initial_scale(settings, gradient, model, start),
                 event_rate=initial_event_rate(settings, model.dim),
                 path_functions=functions,
             )

@@ -117,7 +117,8 @@ def test_places_where_the_density_is_not_finite_are_outside_the_support() -> Non
             return math.nan, q
         return -0.5 * float(q @ q), -q
 
-    result = sample(grhmc.from_python(half_normal, 2), init=[1.0, 1.0], draws=2000, tune=500)
+    with pytest.warns(grhmc.SamplingWarning, match="bounces"):
+        result = sample(grhmc.from_python(half_normal, 2), init=[1.0, 1.0], draws=2000, tune=500)
     positions = result["posterior"]["x"].to_numpy()
     assert np.all(positions >= 0.0)
     assert positions.mean(axis=(0, 1)) == pytest.approx(math.sqrt(2.0 / math.pi), abs=0.15)

@@ -11,7 +11,8 @@ from grhmc.run.programme import final_stage
 from grhmc.sampling import prepare
 from grhmc.settings import EventSettings, IntegratorSettings, RunSettings, ScaleSettings
 
-pytestmark = pytest.mark.statistical
+# What a run warns of is not the question here.
+pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
 
 
 def target_of(name: str) -> AnalyticTarget:

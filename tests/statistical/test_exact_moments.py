@@ -17,7 +17,8 @@ INTEGRATORS = ("splitting", "rkn43", "rkn64")
 LARGEST_STANDARD_ERROR = {"F1": 0.03, "F2": 0.08}
 """In the funnels an excursion lasts hundreds of draws. The splitting has a bias of 0.025 in F2."""
 
-pytestmark = pytest.mark.statistical
+# What a run warns of is not the question here.
+pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)

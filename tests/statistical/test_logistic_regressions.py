@@ -24,7 +24,8 @@ DATA_SETS = {"BLR1": datasets.pima, "BLR2": datasets.german_credit}
 TUNERS = ("vari", "isg", "mct", "geo")
 INTEGRATORS = ("splitting", "rkn43", "rkn64")
 
-pytestmark = pytest.mark.statistical
+# What a run warns of is not the question here.
+pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
 
 
 class References(NamedTuple):

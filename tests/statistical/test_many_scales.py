@@ -25,7 +25,8 @@ TARGETS = {
     "correlated": correlated,
 }
 
-pytestmark = pytest.mark.statistical
+# What a run warns of is not the question here.
+pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
 
 
 @pytest.mark.parametrize("tuner", ["vari", "isg", "mct", "geo"])

@@ -19,7 +19,8 @@ from monte_carlo import assert_expectations
 
 DRAWS = 4000
 
-pytestmark = pytest.mark.statistical
+# What a run warns of is not the question here.
+pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
 
 
 def assert_exact_with_law(target: AnalyticTarget, *, law: int, kind: str, **event_settings: Any) -> None:

@@ -12,7 +12,8 @@ from grhmc.experiments.comparison import Verdict, compare_cell, conclusions, wor
 from grhmc.experiments.moments import cell_moments
 from grhmc.experiments.run_cell import run_cell
 
-pytestmark = pytest.mark.statistical
+# What a run warns of is not the question here.
+pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
 
 
 @functools.cache

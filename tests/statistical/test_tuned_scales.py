@@ -14,7 +14,8 @@ from monte_carlo import LIMIT, Comparison, assert_expectations
 
 N_CHAINS = 32
 
-pytestmark = pytest.mark.statistical
+# What a run warns of is not the question here.
+pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
 
 
 def target_of(name: str) -> AnalyticTarget:

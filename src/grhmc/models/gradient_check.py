@@ -159,6 +159,9 @@ def _measure(model: LogDensity, point: _Point, direction: np.ndarray, tolerance:
     typical = 0.3 * float(np.linalg.norm(point.gradient * direction))
     position_noise = float(np.abs(point.q * point.gradient).sum())
     conclusive: list[float] = []
+    # How well steps that are too short to measure the slope itself have confirmed it: at a mode it is 0, or 1e-216, and
+    # what longer steps then see is the density's curvature and skewness.
+    confirmed_to = np.inf
     for factor in _STEP_FACTORS:
         step = _BASE_STEP * factor
         difference = _central_difference(model, point.q, step * direction)
@@ -172,9 +175,13 @@ def _measure(model: LogDensity, point: _Point, direction: np.ndarray, tolerance:
         noise = _ROUNDING * (magnitude + abs(point.log_density) + position_noise + steepness) / step
         size = max(abs(estimate), abs(claimed), typical)
         if noise > _MAX_RELATIVE_NOISE * size:
+            if abs(estimate - claimed) <= noise:
+                confirmed_to = min(confirmed_to, noise)
             continue
         if abs(estimate - claimed) <= tolerance * size + noise:
             return _Slope(estimate, agrees=True)
+        if confirmed_to < tolerance * abs(estimate - claimed):
+            continue
         # Two steps that agree with each other settle it; but 0 may only mean too few digits.
         if estimate != 0 and any(abs(estimate - other) <= tolerance * size + noise for other in conclusive):
             return _Slope(estimate, agrees=False)

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from grhmc.process.state import (
     init_process,
     init_records,
 )
+from grhmc.run.plain_arrays import walk_arrays
 from grhmc.run.seeds import generator_to_array, restore_generator
 from grhmc.tuning.event_rate import init_event_rate_tuner
 from grhmc.tuning.moments import begin_window, forget
@@ -43,6 +44,9 @@ HISTORY_ROWS_PER_STAGE = 60
 
 _OWN_ARRAYS = ("rng", "stage_index", "outcome", "seconds", "sampling_start")
 """Of a saved state, beside those of the process and the records."""
+
+# What the clock said when sampling began.
+_AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored")
 
 _INTEGER_STATISTICS = ("n_gradients", "n_steps", "n_rejected", "n_events")
 
@@ -119,7 +123,7 @@ class Chain:
         self.stage_index = -1
         self.outcome = Outcome.RUNNING
         self.seconds = np.zeros(2)  # of warm-up and of sampling
-        self.sampling_start = np.zeros(2)  # gradients and process time when sampling began
+        self.sampling_start = np.zeros(4)  # `_AT_SAMPLING_START`
         self.process = init_process(
             dim=model.dim,
             address=model.address,
@@ -225,7 +229,7 @@ class Chain:
         self.process.n_crossings[:] = 0
         reset_integrals(self.process.integrals)
         if not stage.is_warmup:
-            self.sampling_start[:] = clock.n_gradients[0], now
+            self.sampling_start[:] = [clock[name][0] for name in _AT_SAMPLING_START]
         for counter in ("gradients", "steps", "rejected", "events", "diverging"):
             clock[f"drawn_{counter}"] = clock[f"n_{counter}"]
         start_path(self.process)
@@ -310,6 +314,7 @@ class Chain:
         clock, records, tuner = self.process.clock[0], self.records, self.process.rate_tuner
         sampling = not self.stage.is_warmup
         n_rows = int(clock.history_index)
+        warmup = self.sampling_start.astype(np.int64) if sampling else [clock[name] for name in _AT_SAMPLING_START]
         elapsed = clock.time - (self.sampling_start[1] if sampling else clock.stage_start_time)
         n_crossings = np.maximum(self.process.n_crossings, 1)
         return {
@@ -317,12 +322,14 @@ class Chain:
             "centre": self.process.standardization.centre.copy(),
             "event_rate": np.array(clock.event_rate),
             "time_to_u_turn": np.exp(tuner.log_process_time[0]),
-            "n_gradients": np.array(self.sampling_start[0] if sampling else clock.n_gradients, np.int64),
+            "n_gradients": np.array(warmup[0]),
             "n_event_rate_gradients": np.array(tuner.n_gradients[0]),
             "crossing_time": elapsed / n_crossings,
             "n_bounces": np.array(clock.n_bounces),
             "n_refused": np.array(clock.n_refused),
             "n_floored": np.array(clock.n_floored),
+            "n_warmup_bounces": np.array(warmup[2]),
+            "n_warmup_floored": np.array(warmup[3]),
             "history_time": records.history_time[:n_rows],
             "history_scale": records.history_scale[:n_rows],
             "history_centre": records.history_centre[:n_rows],
@@ -334,8 +341,8 @@ class Chain:
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The chain's whole state and records as plain arrays, by name."""
-        arrays = {f"process.{name}": array.copy() for name, array in _walk(self.process)}
-        arrays |= {f"records.{name}": array.copy() for name, array in _walk(self.records)}
+        arrays = {f"process.{name}": array.copy() for name, array in walk_arrays(self.process)}
+        arrays |= {f"records.{name}": array.copy() for name, array in walk_arrays(self.records)}
         arrays["rng"] = generator_to_array(self.process.rng)
         arrays["stage_index"] = np.array(self.stage_index)
         arrays["outcome"] = np.array(int(self.outcome))
@@ -357,8 +364,8 @@ class Chain:
         self.stage_index = int(arrays["stage_index"])
         if self.stage_index >= 0 and self.stage.scale.tuner == MCT:
             self._renew_crossing_time_tuner(self.stage)
-        own = [(f"process.{name}", array) for name, array in _walk(self.process)]
-        own += [(f"records.{name}", array) for name, array in _walk(self.records)]
+        own = [(f"process.{name}", array) for name, array in walk_arrays(self.process)]
+        own += [(f"records.{name}", array) for name, array in walk_arrays(self.records)]
         for name, array in own:
             saved = arrays.get(name)
             if saved is None or saved.shape != array.shape:
@@ -383,18 +390,3 @@ def _named_statistics(rows: np.ndarray) -> dict[str, np.ndarray]:
             values = values != 0.0
         named[name] = values
     return named
-
-
-def _walk(part: Any, prefix: str = "") -> list[tuple[str, np.ndarray]]:
-    """All arrays within a process or its records, with the path to each."""
-    if dataclasses.is_dataclass(part):
-        items = [(item.name, getattr(part, item.name)) for item in dataclasses.fields(part)]
-    else:
-        items = list(part._asdict().items())
-    found = []
-    for name, value in items:
-        if isinstance(value, np.ndarray):
-            found.append((prefix + name, value))
-        elif isinstance(value, tuple) or dataclasses.is_dataclass(value):
-            found += _walk(value, f"{prefix}{name}.")
-    return found

@@ -60,8 +60,17 @@ def _flatten(init: Mapping[str, Any], model: LogDensity) -> np.ndarray:
     return as_vector("init", np.concatenate(parts), model.dim)
 
 
-def find_start(model: LogDensity, rng: np.random.Generator, init: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def find_start(
+    model: LogDensity,
+    rng: np.random.Generator,
+    init: np.ndarray | None,
+    partner: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """A point where log density and gradient are finite, and the gradient there.
+
+    A random start is opposite to that of `partner`, another chain, if it can be: chains of a posterior with modes on
+    both sides of 0 then start on both sides. Four independent ones would all be on one side in one run of eight, and
+    agree on half a posterior.
 
     Raises
     ------
@@ -78,9 +87,11 @@ def find_start(model: LogDensity, rng: np.random.Generator, init: np.ndarray | N
             )
         return init.copy(), gradient
     point, problem = np.zeros(model.dim), ""
-    for _ in range(MAX_TRIES):
+    for number in range(MAX_TRIES):
         own = model.initial_point(rng)
         point = rng.uniform(-_HALF_WIDTH, _HALF_WIDTH, model.dim) if own is None else own
+        if own is None and partner is not None and number == 0:
+            point = -partner
         gradient, problem = _try_point(model, point)
         if gradient is not None:
             return point, gradient

@@ -1,0 +1,126 @@
+"""Judge a run: what in a result speaks against trusting its draws, in words for a modeller and as data."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import TYPE_CHECKING
+
+from grhmc.diagnosis.convergence import find_convergence_problems
+from grhmc.diagnosis.energy import find_energy_problems
+from grhmc.diagnosis.gradient import find_gradient_problems, gradient_at
+from grhmc.diagnosis.process import find_process_problems
+from grhmc.diagnosis.report import NOTE, WARNING, Finding, Report
+from grhmc.diagnosis.tails import find_heavy_tails
+
+if TYPE_CHECKING:
+    import xarray
+
+    from grhmc.models.log_density import LogDensity
+
+__all__ = ["NOTE", "WARNING", "Finding", "Report", "SamplingWarning", "diagnose", "record_diagnosis"]
+
+ATTRIBUTE = "diagnosis"
+"""Of a result's root: its report as JSON."""
+
+_ALREADY_WARNED_OF = ("unused_parameter",)
+
+
+class SamplingWarning(UserWarning):
+    """The draws of a run are in doubt. `report` holds the whole diagnosis.
+
+    Attributes
+    ----------
+    report : Report
+    """
+
+    def __init__(self, message: str, report: Report) -> None:
+        super().__init__(message)
+        self.report = report
+
+
+def diagnose(result: xarray.DataTree, model: LogDensity | None = None) -> Report:
+    """Look for signs that the draws of a run are not to be trusted.
+
+    Parameters
+    ----------
+    result : DataTree
+        From `sample`, perhaps read back from a file.
+    model : LogDensity, optional
+        The model that was sampled: its gradient is then checked at the draws furthest out and where energy was lost.
+        Without it, what such a check found at the end of the run is taken over from the result's attributes.
+
+    Returns
+    -------
+    Report
+        Findings, warnings first; `docs/when-it-warns.md` explains each. Print it, or loop over it.
+
+    Raises
+    ------
+    ValueError
+        If the result lacks the groups `posterior` and `sample_stats`.
+    """
+    missing = [name for name in ("posterior", "sample_stats") if name not in result.children]
+    if missing:
+        raise ValueError(
+            f"result has no group {missing[0]!r}; give what grhmc.sample returned, it has {', '.join(result.children)}"
+        )
+    statistics = result["sample_stats"].to_dataset()
+    if statistics.sizes.get("draw", 0) == 0:
+        message = "there are no draws: the run ended before the first one"
+        return Report((Finding("few_draws", NOTE, message, value=0.0),))
+    findings = _findings_of_draws(result, statistics, model)
+    if model is not None:
+        findings += _findings_of_model(result, statistics, model)
+    elif ATTRIBUTE in result.attrs:
+        earlier = Report.from_json(result.attrs[ATTRIBUTE])
+        found = {finding.code for finding in findings}
+        findings += [finding for finding in earlier if finding.code in _CODES_OF_MODEL and finding.code not in found]
+    return Report(tuple(sorted(findings, key=lambda finding: finding.severity != WARNING)))
+
+
+_CODES_OF_MODEL = ("wrong_gradient", "unused_parameter", "heavy_tails")
+# Found by looking at the model, or only so.
+
+
+def _findings_of_draws(result: xarray.DataTree, statistics: xarray.Dataset, model: LogDensity | None) -> list[Finding]:
+    n_draws = statistics.sizes["draw"]
+    findings: list[Finding] = []
+    dim = 1
+    if "unconstrained_posterior" in result.children:
+        unconstrained = result["unconstrained_posterior"].to_dataset()
+        dim = unconstrained.sizes.get("unconstrained", 1)
+        findings += find_heavy_tails(unconstrained, None if model is None else functools.partial(gradient_at, model))
+    findings += find_convergence_problems(
+        result["posterior"].to_dataset(), statistics["lp"].transpose("chain", "draw").to_numpy()
+    )
+    findings += find_energy_problems(statistics.transpose("chain", "draw"), dim)
+    if "tuning" in result.children:
+        findings += find_process_problems(result["tuning"].to_dataset(), n_draws, int(result.attrs.get("tune", 0)))
+    return findings
+
+
+def _findings_of_model(result: xarray.DataTree, statistics: xarray.Dataset, model: LogDensity) -> list[Finding]:
+    draws = result["unconstrained_posterior"]["position"].transpose("chain", "draw", ...).to_numpy()
+    ordered = statistics.transpose("chain", "draw")
+    return find_gradient_problems(model, draws, ordered["lp"].to_numpy(), ordered["energy_error"].to_numpy())
+
+
+def record_diagnosis(result: xarray.DataTree, model: LogDensity | None) -> None:
+    """Diagnose a run that has just ended, write the report into its attributes, and warn once of what is serious.
+
+    Parameters
+    ----------
+    result : DataTree
+        Its attributes are updated.
+    model : LogDensity or None
+        None: the user does not want the gradient checked.
+    """
+    report = diagnose(result, model)
+    result.attrs[ATTRIBUTE] = report.to_json()
+    serious = [finding for finding in report.warnings if finding.code not in _ALREADY_WARNED_OF or model is None]
+    if not serious or "INTERRUPTED" in str(result.attrs.get("outcomes", "")):
+        return
+    lines = "\n".join(f"- {finding}" for finding in serious)
+    # Three frames up: whoever called `sample`.
+    warnings.warn(SamplingWarning(f"these draws are in doubt (grhmc.diagnose):\n{lines}", report), stacklevel=3)

@@ -1,0 +1,122 @@
+"""Was energy conserved along the paths? There is no Metropolis test: this is the only sign of a biased integration.
+
+`energy_error` of a draw is the change of H = −lp + |momentum|²/2 since the path's last momentum refreshment, largest
+since the draw before, with its sign. A right gradient and a small enough step leave it small; a jump in the log density
+shows as an error of the jump's size, because the flow, which follows gradients, crosses it unawares.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grhmc.diagnosis.report import WARNING, Finding, listed_chains
+
+if TYPE_CHECKING:
+    import xarray
+
+ENERGY_ERROR_LIMIT = 2.0
+"""Beyond this a draw's energy error is suspicious. Of 140 runs of healthy models none had one of 1.7."""
+
+_FEWEST_SUSPICIOUS = 3
+# Draws: a path that just once came through a very narrow place does not bias anything.
+
+FREQUENT_ENERGY_ERROR_LIMIT = 0.75
+"""Beyond this more than `_FREQUENT_SHARE` of the draws are: the 99 % quantiles of those runs were at most 0.4."""
+
+_FREQUENT_SHARE = 0.01
+_REFERENCE_DIMS = (625, 100)
+# The integrator's error per coordinate is what the tolerance says, so that energy errors grow as √dim: root mean square
+# 0.12 in 100 dimensions and 1.2 in 10 000. From these dimensions on the two limits grow with them.
+
+E_BFMI_LIMIT = 0.2
+"""Below this the momentum refreshments change the energy too little to explore it."""
+
+_FEWEST_REFRESHMENTS = 200
+
+
+def find_energy_problems(statistics: xarray.Dataset, dim: int) -> list[Finding]:
+    """Diverging paths, large energy errors, and energy that refreshments hardly change."""
+    errors = np.abs(statistics["energy_error"].to_numpy())
+    chain_names = [int(chain) for chain in statistics["chain"].values]
+    if not errors.size:
+        return []
+    return [
+        *_energy_errors(errors, statistics["diverging"].to_numpy(), dim, chain_names),
+        *_energy_transitions(statistics, chain_names),
+    ]
+
+
+def energy_error_limits(dim: int) -> tuple[float, float]:
+    """Energy errors that are suspicious at a few draws, and at many."""
+    few, many = (max(1.0, math.sqrt(dim / reference)) for reference in _REFERENCE_DIMS)
+    return ENERGY_ERROR_LIMIT * few, FREQUENT_ENERGY_ERROR_LIMIT * many
+
+
+def _energy_errors(errors: np.ndarray, diverging: np.ndarray, dim: int, chain_names: list[int]) -> list[Finding]:
+    limit, frequent_limit = energy_error_limits(dim)
+    n_diverging, largest = int(diverging.sum()), float(errors.max())
+    if np.mean(errors > frequent_limit) > _FREQUENT_SHARE:
+        limit = min(limit, frequent_limit)
+    suspicious = (errors > limit) | diverging
+    n_suspicious = int(suspicious.sum())
+    if n_suspicious < _FEWEST_SUSPICIOUS and n_diverging == 0:
+        return []
+    chains = tuple(chain_names[c] for c in np.unique(np.nonzero(suspicious)[0]))
+    typical = float(np.median(errors[suspicious]))
+    message = (
+        f"energy is not conserved: its error along a path is above {limit:.2g} at {n_suspicious} of {errors.size} "
+        f"draws ({listed_chains(chains)}; typically {typical:.2g}, at most {largest:.3g}"
+        + (f"; {n_diverging} count as diverging" if n_diverging else "")
+        + "). There is no Metropolis test, so the draws are biased where that happens. Either the log density has a "
+        "jump that its gradient does not show (if/else, max, round, a table, an indicator), or the gradient is wrong "
+        "in some places, or the posterior has places too narrow for the step. Halve `tolerance` twice: if these errors "
+        "stay, the model is at fault; if they vanish, keep the smaller one."
+    )
+    code = "diverging" if n_diverging else "energy_error"
+    return [Finding(code, WARNING, message, (), chains, largest, limit)]
+
+
+def energy_bfmi(energy: np.ndarray, n_events: np.ndarray) -> np.ndarray:
+    """E-BFMI of each chain, between draws with exactly one full momentum refreshment between them.
+
+    Parameters
+    ----------
+    energy, n_events : ndarray, shape (chains, draws)
+
+    Returns
+    -------
+    ndarray, shape (chains,)
+        Mean squared change of H over its variance (Betancourt 2016): 1 for a normal in any number of dimensions. nan
+        where there are too few refreshments to tell.
+
+    Notes
+    -----
+    Over all successive draws, as `arviz_stats.bfmi` has it, the figure is smaller by the share of draws that a
+    refreshment precedes: between the others the energy stands still.
+    """
+    fractions = np.full(len(energy), np.nan)
+    for chain, (h, events) in enumerate(zip(energy, n_events, strict=True)):
+        changes = np.diff(h)[events[1:] == 1]
+        variance = h.var() if h.size else 0.0
+        if len(changes) >= _FEWEST_REFRESHMENTS and variance > 0.0:
+            fractions[chain] = np.mean(changes**2) / variance
+    return fractions
+
+
+def _energy_transitions(statistics: xarray.Dataset, chain_names: list[int]) -> list[Finding]:
+    fractions = energy_bfmi(statistics["energy"].to_numpy(), statistics["n_events"].to_numpy())
+    low = [chain for chain, fraction in enumerate(fractions) if fraction < E_BFMI_LIMIT]
+    if not low:
+        return []
+    names = tuple(chain_names[chain] for chain in low)
+    smallest = float(np.nanmin(fractions))
+    message = (
+        f"momentum refreshments change the energy too little in {listed_chains(names)} (E-BFMI {smallest:.2f}, below "
+        f"{E_BFMI_LIMIT}): the log density varies over a much wider range than one refreshment spans, as with heavy "
+        "tails or a funnel, whose far ends the chains then reach only by a slow random walk. Reparameterize: give "
+        "parameters of a group a standard normal prior and multiply by the group's scale (non-centred)."
+    )
+    return [Finding("e_bfmi", WARNING, message, (), names, smallest, E_BFMI_LIMIT)]

@@ -1,0 +1,101 @@
+"""Is the gradient that of the log density where the draws went, too? At the start it was checked; tails come later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grhmc.density_pointer import FINE
+from grhmc.diagnosis.report import WARNING, Finding, listed
+from grhmc.models.gradient_check import GradientError
+
+if TYPE_CHECKING:
+    from grhmc.models.log_density import LogDensity
+
+
+def find_gradient_problems(
+    model: LogDensity, draws: np.ndarray, log_density: np.ndarray, energy_error: np.ndarray
+) -> list[Finding]:
+    """Parameters that the density does not depend on, and a gradient that is wrong far out or where energy was lost.
+
+    Checked at three draws: of the largest energy error, of the lowest log density, and the furthest from the mean.
+
+    Parameters
+    ----------
+    model : LogDensity
+    draws : ndarray, shape (chains, draws, dim)
+        Unconstrained.
+    log_density, energy_error : ndarray, shape (chains, draws)
+    """
+    if not draws.size or not np.all(np.isfinite(draws)):
+        return []
+    points = draws.reshape(-1, draws.shape[-1])
+    chosen = {
+        int(np.argmax(np.abs(energy_error))): "the draw with the largest energy error",
+        int(np.argmin(log_density)): "the draw with the lowest log density",
+        _furthest(points): "the draw furthest out",
+    }
+    findings = [] if (unused := _unused(model, points[0])) is None else [unused]
+    for index, where in chosen.items():
+        fault = _fault(model, points[index], where)
+        if fault is not None:
+            return [fault, *findings]
+    return findings
+
+
+def gradient_at(model: LogDensity, point: np.ndarray) -> np.ndarray | None:
+    """The gradient, or None where the model has none to give."""
+    try:
+        _, gradient, code = model.evaluate(point)
+    except Exception:  # as below
+        return None
+    return gradient if code == FINE else None
+
+
+def _furthest(points: np.ndarray) -> int:
+    """The draw with the largest deviation of any coordinate, in standard deviations."""
+    deviations = points.std(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        largest = np.abs(points - points.mean(axis=0)).max(axis=0) / deviations
+    coordinate = int(np.argmax(np.nan_to_num(largest)))
+    return int(np.argmax(np.abs(points[:, coordinate] - points[:, coordinate].mean())))
+
+
+def _fault(model: LogDensity, point: np.ndarray, where: str) -> Finding | None:
+    try:
+        model.check_gradient(point)
+    except GradientError as error:
+        if not np.all(np.isfinite(error.gradient)):
+            return None
+        names = error.coordinates
+        gradient, measured = _worst(error.gradient, error.finite_differences)
+        message = (
+            f"at {where} the gradient is not that of the log density in {listed(names)} (it says {gradient:.4g}, "
+            f"finite differences {measured:.4g}), although it was right where the chains started. The sampler follows "
+            "gradients only and has no Metropolis test: these draws are biased. Look for a branch, a clipped value or "
+            "a special case in the model that its gradient leaves out."
+        )
+        return Finding("wrong_gradient", WARNING, message, names)
+    except Exception:  # the run is over: what the density does now is no longer its affair
+        return None
+    return None
+
+
+def _worst(gradient: np.ndarray, measured: np.ndarray) -> tuple[Any, Any]:
+    worst = int(np.argmax(np.abs(gradient - measured)))
+    return gradient[worst], measured[worst]
+
+
+def _unused(model: LogDensity, point: np.ndarray) -> Finding | None:
+    try:
+        names = model.unused_coordinates(point)
+    except Exception:  # as above
+        return None
+    if not names:
+        return None
+    message = (
+        f"the log density does not depend on {listed(names)}: there the posterior is improper, and its draws wander "
+        "off without bound. Give these parameters a prior, or remove them."
+    )
+    return Finding("unused_parameter", WARNING, message, names)

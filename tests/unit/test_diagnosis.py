@@ -1,0 +1,240 @@
+"""A diagnosis of runs whose draws are known: each sign of trouble is found, and healthy runs are left alone."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+import grhmc
+import synthetic_runs
+from grhmc.diagnosis import ATTRIBUTE, Finding, record_diagnosis
+from grhmc.diagnosis.energy import energy_bfmi
+from grhmc.results import build_datatree
+
+N_CHAINS, N_DRAWS = 4, 1000
+
+
+def independent_draws(dim: int = 3) -> np.ndarray:
+    return np.random.default_rng(1).standard_normal((N_CHAINS, N_DRAWS, dim))
+
+
+def result_of(draws: np.ndarray, **changes: np.ndarray):
+    """A result with these draws, shape (chains, draws, dim), and with changed statistics or tuning variables."""
+    records = []
+    for chain, rows in enumerate(draws):
+        record = synthetic_runs.make_record(chain, rows, n_history=60)
+        record.tuning["history_scale"] = np.tile(record.tuning["scale"], (60, 1))
+        for name, values in changes.items():
+            group = record.statistics if name in record.statistics else record.tuning
+            group[name] = values[chain]
+        records.append(record)
+    model = synthetic_runs.make_model(None, draws.shape[-1])
+    return build_datatree(records, model, {**synthetic_runs.ATTRIBUTES, "tune": 1000})
+
+
+def warned_of(result) -> set[str]:
+    return {finding.code for finding in grhmc.diagnose(result).warnings}
+
+
+def test_independent_draws_are_healthy():
+    report = grhmc.diagnose(result_of(independent_draws()))
+    assert report.is_healthy
+    assert str(report) == "Nothing suspicious was found."
+
+
+def test_a_chain_that_is_elsewhere_is_named():
+    draws = independent_draws()
+    draws[2, :, 1] += 3.0
+    report = grhmc.diagnose(result_of(draws))
+    (finding,) = [finding for finding in report if finding.code == "r_hat"]
+    assert finding.variables == ("x[1]",)
+    assert finding.chains == (2,)
+    assert finding.value > 1.1
+    assert "chain 2 above all" in finding.message
+
+
+def test_one_chain_that_drifts_has_an_r_hat_all_the_same():
+    draws = independent_draws()[:1]
+    draws[0, :, 0] += np.linspace(0.0, 3.0, N_DRAWS)
+    (finding,) = [finding for finding in grhmc.diagnose(result_of(draws)) if finding.code == "r_hat"]
+    assert "the parts of the chain disagree" in finding.message
+
+
+def test_a_chain_with_a_far_lower_log_density_is_reported_as_stuck():
+    lp = -np.random.default_rng(2).chisquare(3, (N_CHAINS, N_DRAWS))
+    lp[3] -= 500.0
+    report = grhmc.diagnose(result_of(independent_draws(), lp=lp))
+    (finding,) = [finding for finding in report if finding.code == "stuck_chain"]
+    assert finding.chains == (3,)
+
+
+def test_slow_chains_have_too_few_effective_draws():
+    draws = independent_draws()
+    for i in range(1, N_DRAWS):
+        draws[:, i, 0] = 0.98 * draws[:, i - 1, 0] + np.sqrt(1 - 0.98**2) * draws[:, i, 0]
+    report = grhmc.diagnose(result_of(draws))
+    (finding,) = [finding for finding in report if finding.code == "bulk_ess"]
+    assert finding.severity == "warning"
+    assert finding.value < 100
+    assert finding.variables == ("x[0]",)
+    assert "times as many draws" in finding.message
+
+
+def test_a_short_run_of_good_draws_is_noted_not_warned_of():
+    report = grhmc.diagnose(result_of(independent_draws()[:, :50]))
+    assert report.is_healthy
+    assert "bulk_ess" in {finding.code for finding in report.notes}
+
+
+def test_hardly_any_draws_are_noted():
+    assert grhmc.diagnose(result_of(independent_draws()[:, :5])).codes == ("few_draws",)
+    assert grhmc.diagnose(result_of(independent_draws()[:, :0])).codes == ("few_draws",)
+
+
+@pytest.mark.parametrize(("size", "share", "code"), [(5.0, 0.3, "energy_error"), (1.0, 0.3, "energy_error")])
+def test_energy_that_changes_along_paths_is_warned_of(size, share, code):
+    errors = np.where(np.random.default_rng(3).random((N_CHAINS, N_DRAWS)) < share, size, 0.05)
+    assert code in warned_of(result_of(independent_draws(), energy_error=errors))
+
+
+def test_a_single_path_through_a_narrow_place_is_no_alarm():
+    errors = np.full((N_CHAINS, N_DRAWS), 0.05)
+    errors[0, 17] = 3.0
+    assert warned_of(result_of(independent_draws(), energy_error=errors)) == set()
+
+
+def test_energy_errors_may_grow_with_the_square_root_of_the_dimension():
+    rng = np.random.default_rng(4)
+    errors = np.abs(rng.normal(0.0, 0.012 * np.sqrt(2000), (N_CHAINS, 200)))
+    assert warned_of(result_of(rng.standard_normal((N_CHAINS, 200, 2000)), energy_error=errors)) == set()
+
+
+def test_diverging_draws_are_counted():
+    diverging = np.zeros((N_CHAINS, N_DRAWS), dtype=bool)
+    diverging[1, 3:5] = True
+    (finding,) = grhmc.diagnose(result_of(independent_draws(), diverging=diverging)).warnings
+    assert (finding.code, finding.chains) == ("diverging", (1,))
+    assert "2 count as diverging" in finding.message
+
+
+def test_bounces_are_counted_from_the_end_of_warm_up():
+    bounces, early = np.array([50, 0, 60, 3]), np.array([0, 0, 60, 3])
+    (finding,) = grhmc.diagnose(result_of(independent_draws(), n_bounces=bounces, n_warmup_bounces=early))
+    assert (finding.code, finding.chains) == ("bounces", (0,))
+    few = grhmc.diagnose(result_of(independent_draws(), n_bounces=bounces // 50))
+    assert few.is_healthy
+    assert few.codes == ("bounces",)
+
+
+def test_steps_at_their_floor_are_warned_of():
+    assert warned_of(result_of(independent_draws(), n_floored=np.array([0, 1, 0, 0]))) == {"step_floor"}
+
+
+def test_a_scale_that_still_moves_at_the_end_of_tuning_is_named():
+    history = np.ones((N_CHAINS, 60, 3))
+    history[:, :, 1] = np.geomspace(1000.0, 1.0, 60)
+    scale = np.ones((N_CHAINS, 3))
+    (finding,) = grhmc.diagnose(result_of(independent_draws(), history_scale=history, scale=scale)).warnings
+    assert (finding.code, finding.variables) == ("scale_moving", ("x[1]",))
+
+
+def test_an_event_rate_that_still_moves_at_the_end_of_tuning_is_warned_of():
+    history = np.tile(np.geomspace(0.01, 0.3, 60), (N_CHAINS, 1))
+    scales = {"history_scale": np.ones((N_CHAINS, 60, 3)), "scale": np.ones((N_CHAINS, 3))}
+    assert warned_of(result_of(independent_draws(), history_event_rate=history, **scales)) == {"event_rate_moving"}
+
+
+@pytest.mark.parametrize("degrees_of_freedom", [1, 2])
+def test_heavy_tails_are_warned_of(degrees_of_freedom):
+    draws = independent_draws()
+    draws[:, :, 1] = np.random.default_rng(5).standard_t(degrees_of_freedom, (N_CHAINS, N_DRAWS))
+    (finding,) = grhmc.diagnose(result_of(draws)).warnings
+    assert (finding.code, finding.variables) == ("heavy_tails", ("x[1]",))
+
+
+def test_exponential_tails_are_not_heavy():
+    draws = np.random.default_rng(6).exponential(1.0, (N_CHAINS, N_DRAWS, 3))
+    assert warned_of(result_of(draws)) == set()
+
+
+def test_of_many_parameters_the_few_that_are_bad_are_found():
+    draws = np.random.default_rng(7).standard_normal((N_CHAINS, 200, 3000))
+    draws[1, :, 1234] += 4.0
+    (finding,) = [finding for finding in grhmc.diagnose(result_of(draws)) if finding.code == "r_hat"]
+    assert finding.variables == ("x[1234]",)
+
+
+def test_e_bfmi_is_taken_between_draws_with_one_refreshment_between():
+    """Energies that a refreshment makes independent have E-BFMI 2; unchanged ones in between must not count."""
+    rng = np.random.default_rng(8)
+    events = (rng.random(20_000) < 0.3).astype(int)
+    energy = rng.standard_normal(20_000)[np.cumsum(events)]
+    assert energy_bfmi(energy[np.newaxis], events[np.newaxis])[0] == pytest.approx(2.0, rel=0.1)
+
+
+def test_energy_that_refreshments_hardly_change_is_warned_of():
+    energy = np.cumsum(np.random.default_rng(9).standard_normal((N_CHAINS, N_DRAWS)), axis=1)
+    assert "e_bfmi" in warned_of(
+        result_of(independent_draws(), energy=energy, n_events=np.ones((N_CHAINS, N_DRAWS), dtype=int))
+    )
+
+
+def test_a_report_is_text_data_and_json():
+    draws = independent_draws()
+    draws[2, :, 1] += 3.0
+    report = grhmc.diagnose(result_of(draws))
+    assert str(report).startswith("Warnings:\n- [r_hat] R-hat of x[1] is")
+    assert grhmc.Report.from_json(report.to_json()) == report
+    assert [finding["code"] for finding in json.loads(report.to_json())] == list(report.codes)
+    assert len(report) == len(list(report))
+
+
+def test_names_are_escaped_where_a_report_is_html():
+    report = grhmc.Report((Finding("r_hat", "warning", "R-hat of <script>alert(1)</script>"),))
+    assert "<script>" not in report._repr_html_()
+    assert "&lt;script&gt;" in report._repr_html_()
+
+
+def test_one_warning_per_run_says_all_and_carries_the_report():
+    draws = independent_draws()
+    draws[2] += 3.0
+    result = result_of(draws, n_floored=np.ones(N_CHAINS))
+    with pytest.warns(grhmc.SamplingWarning, match=r"(?s)r_hat.*step_floor") as caught:
+        record_diagnosis(result, None)
+    assert len(caught) == 1
+    report = grhmc.Report.from_json(result.attrs[ATTRIBUTE])
+    assert isinstance(caught[0].message, grhmc.SamplingWarning)
+    assert caught[0].message.report == report
+    assert grhmc.diagnose(result) == report
+
+
+def test_a_healthy_run_warns_of_nothing():
+    result = result_of(independent_draws())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        record_diagnosis(result, None)
+    assert result.attrs[ATTRIBUTE] == "[]"
+
+
+def test_what_only_the_model_shows_is_kept_with_the_result():
+    result = result_of(independent_draws())
+    finding = Finding("wrong_gradient", "warning", "far out", ("x[0]",))
+    result.attrs[ATTRIBUTE] = grhmc.Report((finding,)).to_json()
+    (kept,) = grhmc.diagnose(result)
+    assert kept.code == "wrong_gradient"
+
+
+def test_what_is_no_result_is_refused():
+    result = result_of(independent_draws())
+    del result["sample_stats"]
+    with pytest.raises(ValueError, match="no group 'sample_stats'"):
+        grhmc.diagnose(result)
+
+
+def test_draws_that_do_not_vary_are_no_problem():
+    draws = independent_draws()
+    draws[:, :, 0] = 1.0
+    assert warned_of(result_of(draws)) == set()
