@@ -17,6 +17,7 @@ import json, os, signal, sys, threading, time, warnings
 import numba, numpy as np
 import grhmc
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the parent may run without
 kind, settings, n_calls = sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3])
 settings = {"seed": 1, "tune": 20, "progress_bar": False} | settings
 lock, count, handled = threading.Lock(), 0, threading.Event()

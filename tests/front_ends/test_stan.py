@@ -128,6 +128,13 @@ def test_dims_and_coords_reach_the_result(normal):
     assert list(result["posterior"]["x"].coords["place"].values) == ["here", "there"]
 
 
+def test_labels_may_be_tuples(normal):
+    model = grhmc.from_stan(NORMAL, ROWS, dims={"x": ["place"]}, coords={"place": [("a", 1), ("b", 2)]})
+    assert list(model.coords["place"]) == ["('a', 1)", "('b', 2)"]
+    with pytest.raises(TypeError, match=r"dims\['x'\] must be a sequence of strings"):
+        grhmc.from_stan(NORMAL, ROWS, dims={"x": "place"})
+
+
 def test_dims_of_an_unknown_variable_are_refused():
     with pytest.raises(ValueError, match=r"dims names \['y'\]"):
         grhmc.from_stan(NORMAL, ROWS, dims={"y": ["place"]})

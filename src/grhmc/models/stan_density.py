@@ -14,6 +14,7 @@ from grhmc.models import stan_adapter
 from grhmc.models.log_density import LogDensity
 from grhmc.models.stan_library import StanInstance, StanLibrary
 from grhmc.models.stan_names import parse_columns
+from grhmc.models.tree_names import parse_dims
 from grhmc.models.variables import Variable
 
 
@@ -59,7 +60,7 @@ class StanDensity(LogDensity):
             stan_adapter.adapter_address(),
             user_data=self._table.ctypes.data,
             variables=[
-                Variable(name, columns.shape, tuple(dims[name]) if name in dims else None)
+                Variable(name, columns.shape, parse_dims(name, dims[name]) if name in dims else None)
                 for name, columns in self._columns.items()
             ],
             coordinate_names=instance.coordinate_names,

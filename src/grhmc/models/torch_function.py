@@ -26,8 +26,7 @@ def make_value_and_gradient(
         with torch.inference_mode(False), torch.enable_grad():
             whole = torch.from_numpy(q)
             parts = [
-                whole[first:last].reshape(leaf.shape).to(device).requires_grad_()
-                for leaf, first, last, device in pieces
+                whole[first:last].view(leaf.shape).to(device).requires_grad_() for leaf, first, last, device in pieces
             ]
             value = log_density(parts)
             _check_result(torch, value)
