@@ -27,6 +27,14 @@ FREQUENT_ENERGY_ERROR_LIMIT = 0.75
 """Beyond this more than `_FREQUENT_SHARE` of the draws are: the 99 % quantiles of those runs were at most 0.4."""
 
 _FREQUENT_SHARE = 0.01
+
+OUTLYING_RATIO = 60.0
+"""The 99.5 % quantile over the median, beyond which errors of `_SMALLEST_OUTLIER` are suspicious: 22 at most there."""
+
+_OUTLYING_SHARE = 0.005
+_SMALLEST_OUTLIER = 0.3
+# A gradient that is wrong in one place only: elsewhere energy is conserved a hundred times better.
+
 _REFERENCE_DIMS = (625, 100)
 # The integrator's error per coordinate is what the tolerance says, so that energy errors grow as √dim: root mean square
 # 0.12 in 100 dimensions and 1.2 in 10 000. From these dimensions on the two limits grow with them.
@@ -60,6 +68,9 @@ def _energy_errors(errors: np.ndarray, diverging: np.ndarray, dim: int, chain_na
     n_diverging, largest = int(diverging.sum()), float(errors.max())
     if np.mean(errors > frequent_limit) > _FREQUENT_SHARE:
         limit = min(limit, frequent_limit)
+    outlying = OUTLYING_RATIO * float(np.median(errors))
+    if np.quantile(errors, 1.0 - _OUTLYING_SHARE) > max(outlying, _SMALLEST_OUTLIER):
+        limit = min(limit, max(outlying, _SMALLEST_OUTLIER))
     suspicious = (errors > limit) | diverging
     n_suspicious = int(suspicious.sum())
     if n_suspicious < _FEWEST_SUSPICIOUS and n_diverging == 0:

@@ -24,8 +24,9 @@ TAIL_SHAPE_LIMIT = 0.4
 FAR = 8.0
 """Robust standard deviations from the median (interquartile range / 1.35)."""
 
-FAR_SHARE_LIMIT = 0.005
-"""Of draws that far out: a normal has none, an exponential 0.001, Student's t with 2 degrees of freedom 0.01."""
+FAR_SHARE_LIMIT = 0.015
+"""Of draws that far out: an exponential has 0.001, the square of a normal 0.006, Student's t with 2 degrees of freedom
+0.01, with 1 degree 0.05."""
 
 DECAY_LIMIT = 3.5
 """Of −(q − median) ∂ log π/∂q far out, which tends to ν + 1 for Student's t and grows without bound for a normal and
@@ -33,7 +34,7 @@ an exponential: it is 5.5 or more at 8 robust standard deviations in these."""
 
 _FEWEST_DRAWS = 1000
 # In all: of fewer the shape is known to no better than 0.2.
-_SUSPICIOUS_DEVIATION = 8.0
+_SUSPICIOUS_DEVIATION = 6.0
 # Largest deviation over the mean absolute one: a normal's is 5, an exponential's 11.
 _N_EXTREME = 10
 
@@ -115,13 +116,20 @@ def _examine(scalar: Scalar, unconstrained: xarray.Dataset, gradient: Gradient |
 def _decay(
     scalar: Scalar, unconstrained: xarray.Dataset, median: float, distance: np.ndarray, gradient: Gradient
 ) -> float:
-    """−(q − median) ∂ log π/∂q at the draws furthest out, its median."""
+    """−(q − median) ∂ log π/∂q at the draws furthest out, its median.
+
+    Of the coordinate alone, or of all together less 1 for each of the others, whichever is larger: on a ridge (a
+    banana) the density does not fall off along the coordinate, but along the ridge.
+    """
     positions = unconstrained["position"].transpose("chain", "draw", ...).to_numpy()
     points = positions.reshape(-1, positions.shape[-1])
+    centre = np.median(points, axis=0)
     furthest = np.argsort(-distance.ravel())[:_N_EXTREME]
     values = []
     for index in furthest[distance.ravel()[furthest] > FAR]:
         slopes = gradient(points[index])
         if slopes is not None:
-            values.append(-(points[index, scalar.index] - median) * slopes[scalar.index])
+            alone = -(points[index, scalar.index] - median) * slopes[scalar.index]
+            together = -float((points[index] - centre) @ slopes) - (len(centre) - 1)
+            values.append(max(alone, together))
     return float(np.median(values)) if values else np.nan

@@ -1,0 +1,247 @@
+"""Models with something wrong: each ends in a clear error or a warning that says what it may be, and none hangs."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import grhmc
+
+Density = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+def run(density: Density | grhmc.LogDensity, dim: int = 1, **settings: Any) -> tuple[Any, grhmc.Report]:
+    """Sample; the result and what it was warned of."""
+    defaults: dict[str, Any] = {"draws": 1000, "tune": 300, "chains": 4, "seed": 1, "progress_bar": False}
+    model = density if isinstance(density, grhmc.LogDensity) else grhmc.from_python(density, dim)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        result = grhmc.sample(model, **(defaults | settings))
+    return result, grhmc.Report.from_json(result.attrs["diagnosis"])
+
+
+def codes(report: grhmc.Report) -> set[str]:
+    return {finding.code for finding in report.warnings}
+
+
+def message(report: grhmc.Report, code: str) -> str:
+    return next(finding.message for finding in report.warnings if finding.code == code)
+
+
+def normal(q: np.ndarray) -> tuple[float, np.ndarray]:
+    return -0.5 * float(q @ q), -q
+
+
+def test_a_parameter_that_is_not_used_is_named_before_and_after() -> None:
+    model = grhmc.from_python(lambda q: (-0.5 * q[0] ** 2, np.array([-q[0], 0.0])), 2, ["used", "unused"])
+    with (
+        pytest.warns(UserWarning, match="does not depend on unused"),
+        pytest.warns(grhmc.SamplingWarning, match="r_hat"),
+    ):
+        result = grhmc.sample(model, draws=300, tune=200, seed=1, progress_bar=False)
+    (finding,) = [f for f in grhmc.Report.from_json(result.attrs["diagnosis"]) if f.code == "unused_parameter"]
+    assert finding.variables == ("unused",)
+
+
+def test_a_start_exactly_at_the_mode_samples() -> None:
+    result, report = run(normal, 3, init=np.zeros(3))
+    assert report.is_healthy
+    assert result["posterior"]["x"].to_numpy().std(axis=(0, 1)) == pytest.approx(np.ones(3), abs=0.1)
+
+
+def test_a_constant_gradient_with_a_wall_has_the_right_mean_and_is_warned_of() -> None:
+    def exponential(q: np.ndarray) -> tuple[float, np.ndarray]:
+        return (-q[0], -np.ones(1)) if q[0] >= 0.0 else (-math.inf, q)
+
+    result, report = run(exponential)
+    assert result["posterior"]["x"].to_numpy().mean() == pytest.approx(1.0, abs=0.25)
+    assert "bounces" in codes(report)
+
+
+@pytest.mark.parametrize("size", [1.0, 5.0, 20.0])
+def test_a_jump_in_the_density_is_warned_of_loudly(size: float) -> None:
+    _, report = run(lambda q: (-0.5 * q[0] ** 2 + size * (q[0] > 0.0), -q))
+    code = "diverging" if size > 10.0 else "energy_error"
+    assert code in codes(report)
+    assert "jump that its gradient does not show" in message(report, code)
+    (finding,) = [f for f in report if f.code == code]
+    assert finding.value == pytest.approx(size, rel=0.2)
+
+
+def test_a_jump_in_one_of_many_coordinates_is_warned_of() -> None:
+    _, report = run(lambda q: (-0.5 * float(q @ q) + 5.0 * (q[7] > 0.5), -q), 50)
+    assert "energy_error" in codes(report)
+
+
+def test_a_nan_density_with_a_finite_gradient_is_warned_of_as_a_boundary() -> None:
+    result, report = run(lambda q: (-0.5 * q[0] ** 2 if abs(q[0]) < 1.5 else math.nan, -q), init=[0.5])
+    assert np.abs(result["posterior"]["x"]).max() <= 1.5
+    assert "bounces" in codes(report)
+
+
+def test_a_nan_gradient_with_a_finite_density_is_warned_of_as_a_boundary() -> None:
+    result, report = run(lambda q: (-0.5 * q[0] ** 2, -q if abs(q[0]) < 1.5 else q * math.nan), init=[0.5])
+    assert np.abs(result["posterior"]["x"]).max() <= 1.5
+    assert "bounces" in codes(report)
+
+
+def test_a_wrong_sign_is_an_error_that_says_so() -> None:
+    with pytest.raises(grhmc.GradientError, match="sign is reversed"):
+        run(lambda q: (-0.5 * float(q @ q), q), 2)
+
+
+def test_a_wrong_sign_that_nobody_checks_ends_in_an_error_not_in_a_hang() -> None:
+    with pytest.raises(grhmc.SamplingError, match="the gradient is not that of the log density"):
+        run(numba_model(_wrong_sign, 2), check_gradient=False)
+
+
+@numba.njit
+def _wrong_sign(q, gradient):
+    gradient[:] = q
+    return -0.5 * (q * q).sum()
+
+
+def numba_model(function: Any, dim: int) -> grhmc.LogDensity:
+    return grhmc.from_numba(function, dim)
+
+
+@pytest.mark.parametrize("coordinate", [0, 17, 49])
+def test_a_wrong_gradient_in_one_coordinate_of_fifty_is_an_error_that_names_it(coordinate: int) -> None:
+    def density(q: np.ndarray) -> tuple[float, np.ndarray]:
+        gradient = -q.copy()
+        gradient[coordinate] *= 1.1
+        return -0.5 * float(q @ q), gradient
+
+    with pytest.raises(grhmc.GradientError) as raised:
+        run(density, 50)
+    assert raised.value.coordinates == (f"x[{coordinate}]",)
+
+
+def wrong_far_out(q: np.ndarray) -> tuple[float, np.ndarray]:
+    return -0.5 * q[0] ** 2, -q if abs(q[0]) < 2.0 else -2.0 * q
+
+
+def test_a_gradient_that_is_wrong_only_far_from_the_mode_is_found_at_the_end() -> None:
+    _, report = run(wrong_far_out, init=[0.5])
+    assert {"wrong_gradient", "energy_error"} <= codes(report)
+    assert "x[0]" in message(report, "wrong_gradient")
+
+
+def test_a_gradient_that_is_wrong_far_from_the_mode_costs_energy_even_if_nobody_checks() -> None:
+    _, report = run(wrong_far_out, init=[0.5], check_gradient=False)
+    assert "energy_error" in codes(report)
+    assert "gradient is wrong in some places" in message(report, "energy_error")
+
+
+def test_a_density_that_raises_far_out_is_an_error_with_the_draws_so_far() -> None:
+    def density(q: np.ndarray) -> tuple[float, np.ndarray]:
+        if q[0] > 1.5:
+            raise ValueError("beyond 1.5")
+        return normal(q)
+
+    with pytest.raises(ValueError, match=r"beyond 1\.5") as raised:
+        run(density, init=[0.5])
+    assert raised.value.partial_result is not None  # type: ignore[attr-defined]
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:divide by zero:RuntimeWarning")
+def test_a_logarithm_of_negative_numbers_is_outside_the_support() -> None:
+    result, _ = run(lambda q: (float(np.log(q[0]) - q[0]), 1.0 / q - 1.0))
+    positions = result["posterior"]["x"].to_numpy()
+    assert positions.min() > 0.0
+    assert positions.mean() == pytest.approx(2.0, abs=0.3)  # a gamma distribution of shape 2
+
+
+@pytest.mark.parametrize(
+    "density",
+    [
+        pytest.param(lambda q: (0.0, np.zeros(1)), id="flat"),
+        pytest.param(lambda q: (-0.25 * math.log1p(q[0] ** 2), -0.5 * q / (1 + q**2)), id="slow decay"),
+        pytest.param(lambda q: (-float(np.logaddexp(0.0, -q[0])), 1.0 / (1.0 + np.exp(q))), id="flat on one side"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+def test_an_improper_posterior_is_warned_of(density: Density) -> None:
+    _, report = run(density)
+    assert codes(report) & {"r_hat", "bulk_ess", "tail_ess", "heavy_tails"}
+
+
+def test_one_dimension_is_enough() -> None:
+    result, report = run(normal, 1)
+    assert report.is_healthy
+    assert result["posterior"]["x"].shape == (4, 1000, 1)
+
+
+@numba.njit
+def _many_normals(q, gradient):
+    log_density = 0.0
+    for j in range(q.size):
+        gradient[j] = -q[j]
+        log_density -= 0.5 * q[j] * q[j]
+    return log_density
+
+
+def test_ten_thousand_dimensions_are_sampled_and_diagnosed() -> None:
+    result, report = run(numba_model(_many_normals, 10_000), draws=60, tune=60, chains=2)
+    assert result["posterior"]["x"].shape == (2, 60, 10_000)
+    assert not codes(report) & {"r_hat", "energy_error", "diverging", "wrong_gradient"}
+
+
+def test_duplicated_parameters_are_warned_of() -> None:
+    """Only their sum is known: with the weak prior the posterior is 1400 times as long as wide, on the diagonal."""
+
+    def density(q: np.ndarray) -> tuple[float, np.ndarray]:
+        residual = (q[0] + q[1] - 1.0) / 0.01
+        return -0.5 * residual**2 - float(q @ q) / 200, -residual / 0.01 - q / 100
+
+    _, report = run(density, 2)
+    assert codes(report) & {"r_hat", "bulk_ess"}
+
+
+def test_duplicated_parameters_without_a_prior_are_warned_of() -> None:
+    _, report = run(lambda q: (-0.5 * (q[0] + q[1]) ** 2, np.full(2, -q[0] - q[1])), 2)
+    assert codes(report) & {"r_hat", "bulk_ess"}
+
+
+@numba.njit
+def _regression(q, gradient, x, y):
+    log_density = -0.5 * q[0] * q[0]
+    gradient[0] = -q[0]
+    for i in range(x.size):
+        residual = y[i] - q[0] * x[i]
+        log_density -= 0.5 * residual * residual
+        gradient[0] += residual * x[i]
+    return log_density
+
+
+@pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan, 1e308])
+def test_data_that_make_the_density_not_finite_are_an_error_that_says_so(bad: float) -> None:
+    model = grhmc.from_numba(_regression, 1, ["slope"], data=([1.0, bad], [1.0, 2.0]))
+    with pytest.raises(grhmc.InitializationError, match="log density is"):
+        run(model)
+
+
+def test_negative_zero_in_data_is_zero() -> None:
+    plain, _ = run(grhmc.from_numba(_regression, 1, data=([1.0, 0.0], [1.0, 2.0])), draws=50)
+    negative, _ = run(grhmc.from_numba(_regression, 1, data=([1.0, -0.0], [1.0, 2.0])), draws=50)
+    np.testing.assert_array_equal(plain["posterior"]["x"], negative["posterior"]["x"])
+
+
+def test_chains_that_end_in_different_places_are_reported_not_averaged_in_silence() -> None:
+    """A tail like that of a poorly identified time series: far out, a long plain on which chains stay."""
+
+    def density(q: np.ndarray) -> tuple[float, np.ndarray]:
+        distance = np.sqrt(1.0 + q**2)  # falls off as exp(-|q|) does, then, beyond 30, hardly at all
+        hill = np.logaddexp(-8.0 * distance[0], -200.0 - 0.5 * (q[0] - 60.0) ** 2 / 4.0)
+        share = math.exp(-8.0 * distance[0] - hill)
+        return float(hill), -share * 8.0 * q / distance - (1.0 - share) * (q - 60.0) / 4.0
+
+    _, report = run(density, init=[[0.5], [0.5], [0.5], [58.0]])
+    assert {"stuck_chain", "r_hat"} <= codes(report)
+    assert next(f for f in report if f.code == "stuck_chain").chains == (3,)

@@ -1,0 +1,152 @@
+"""Random targets, settings and faults: every run ends with finite draws or one of the errors that are documented."""
+
+from __future__ import annotations
+
+import math
+import threading
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import grhmc
+
+STRESS = settings(
+    max_examples=20,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    database=None,
+)
+
+
+def quiet_sample(model: grhmc.LogDensity, **arguments: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return grhmc.sample(model, progress_bar=False, **arguments)
+
+
+def assert_finite(result: Any) -> None:
+    for group in ("posterior", "unconstrained_posterior", "sample_stats"):
+        for values in result[group].to_dataset().data_vars.values():
+            assert np.all(np.isfinite(values))
+    grhmc.Report.from_json(result.attrs["diagnosis"])
+
+
+@st.composite
+def targets(draw: st.DrawFn) -> grhmc.LogDensity:
+    """Normals, quartics, exponentials and walls, of scales from 0.1 to 10, computed in one of three precisions."""
+    dim = draw(st.integers(1, 6))
+    scale = np.array(draw(st.lists(st.floats(-1, 1), min_size=dim, max_size=dim)))
+    scale = 10.0**scale
+    power = draw(st.sampled_from([1.0, 2.0, 4.0]))
+    dtype = draw(st.sampled_from([np.float64, np.float32, np.longdouble]))
+    wall = draw(st.booleans())
+
+    def density(q: np.ndarray) -> tuple[Any, np.ndarray]:
+        z = (q / scale).astype(dtype)
+        if wall and z[0] < -1.0:
+            return -math.inf, q
+        sizes = np.abs(z)
+        return -np.sum(sizes**power) / power, -np.sign(z) * sizes ** (power - 1) / scale
+
+    return grhmc.from_python(density, dim)
+
+
+arguments = st.fixed_dictionaries(
+    {
+        "scale": st.sampled_from(["isg", "vari", "geo", "mct", "identity"]),
+        "integrator": st.sampled_from(["splitting", "rkn43", "rkn64"]),
+        "tolerance": st.sampled_from([None, 1.0, 0.3, 1e-2]),
+        "event_rate": st.sampled_from(["tuned", 0.05, 1.0, 20.0]),
+        "event_rate_kind": st.sampled_from(["constant", "arc_length"]),
+        "refreshment": st.sampled_from(["full", 0.0, 0.7]),
+        "sample_interval": st.sampled_from([None, 0.01, 1.0]),
+        "draws": st.integers(1, 30),
+        "tune": st.sampled_from([0, 1, 5, 20, 60]),
+        "chains": st.integers(1, 3),
+        "cores": st.integers(1, 2),
+        "seed": st.integers(0, 2**63 - 1),
+        "save_warmup": st.booleans(),
+    }
+)
+
+
+@STRESS
+@given(targets(), arguments)
+def test_any_target_with_any_settings_gives_finite_draws_or_a_clear_error(
+    model: grhmc.LogDensity, chosen: dict[str, Any]
+) -> None:
+    try:
+        result = quiet_sample(model, check_gradient=False, **chosen)
+    except (grhmc.SamplingError, grhmc.InitializationError):
+        return
+    assert_finite(result)
+    assert result["posterior"].sizes["draw"] == chosen["draws"]
+
+
+class Fault(RuntimeError):
+    pass
+
+
+@STRESS
+@given(
+    st.integers(0, 2000),
+    st.floats(0.0, 0.2),
+    st.sampled_from(["nan density", "infinite density", "nan gradient", "infinite gradient", "huge gradient", "raise"]),
+    st.sampled_from(["splitting", "rkn43", "rkn64"]),
+)
+def test_a_density_that_fails_at_random_calls_does_no_more_than_end_the_run(
+    seed: int, probability: float, kind: str, integrator: str
+) -> None:
+    rng, lock = np.random.default_rng(seed), threading.Lock()
+
+    def density(q: np.ndarray) -> tuple[float, np.ndarray]:
+        with lock:
+            fails = rng.random() < probability
+        value, gradient = -0.5 * float(q @ q), -q
+        if not fails:
+            return value, gradient
+        if kind == "raise":
+            raise Fault("made up")
+        if kind == "huge gradient":
+            return value, 1e300 * gradient
+        bad = math.nan if kind.startswith("nan") else math.inf
+        return (bad, gradient) if kind.endswith("density") else (value, np.full(2, bad))
+
+    try:
+        result = quiet_sample(
+            grhmc.from_python(density, 2),
+            check_gradient=False,
+            draws=50,
+            tune=40,
+            chains=2,
+            cores=2,
+            seed=seed,
+            integrator=integrator,
+        )
+    except Fault as error:
+        partial = getattr(error, "partial_result", None)
+        assert partial is None or np.all(np.isfinite(partial["unconstrained_posterior"]["position"]))
+    except (grhmc.SamplingError, grhmc.InitializationError):
+        pass
+    else:
+        assert_finite(result)
+
+
+@pytest.mark.parametrize("integrator", ["splitting", "rkn43", "rkn64"])
+def test_noise_in_the_density_ends_in_a_warning_or_an_error(integrator: str) -> None:
+    """What every call remembers, or draws at random, is found at the start; here nobody looks."""
+    rng = np.random.default_rng(1)
+
+    def density(q: np.ndarray) -> tuple[float, np.ndarray]:
+        return -0.5 * float(q @ q) + 3.0 * rng.standard_normal(), -q
+
+    with pytest.warns(grhmc.SamplingWarning, match="energy is not conserved"):
+        grhmc.sample(
+            grhmc.from_python(density, 2), check_gradient=False, cores=1, draws=300, tune=100, seed=1,
+            integrator=integrator, progress_bar=False,
+        )  # fmt: skip

@@ -1,0 +1,115 @@
+"""Nothing that is read back runs code, names do not become markup, and files stay in the folder a user names."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import grhmc
+import synthetic_runs
+from grhmc.comparison import compare_results
+from grhmc.experiments.cache import cached
+from grhmc.results.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+
+SOURCES = Path(grhmc.__file__).parent
+EVIL = "<script>alert(1)</script>"
+EVIL_NAME = "<b onmouseover=alert(1)>"
+
+
+class Bomb:
+    """Its unpickling leaves a trace."""
+
+    exploded = False
+
+    def __reduce__(self):
+        return (_explode, ())
+
+
+def _explode() -> None:
+    Bomb.exploded = True
+
+
+def write_pickled_array(path: Path) -> None:
+    """A checkpoint as a forger would write it: an array of objects, pickled."""
+    save_checkpoint(path, {"innocent": np.zeros(1)}, {})
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, np.array([Bomb()], dtype=object), allow_pickle=True)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("arrays/bomb.npy", buffer.getvalue())
+
+
+def test_no_module_that_reads_or_writes_files_knows_pickles() -> None:
+    suspicious = re.compile(
+        r"^\s*(import|from)\s+(pickle|cloudpickle|marshal|shelve|dill)\b|allow_pickle=True|(?<![.\w])eval\(|pickle\.load"
+    )
+    found = [
+        f"{path.relative_to(SOURCES)}: {line.strip()}"
+        for path in SOURCES.rglob("*.py")
+        if "models" not in path.parts  # a model can be pickled, to go to another process: no file is read there
+        for line in path.read_text("utf-8").splitlines()
+        if suspicious.search(line)
+    ]
+    assert found == []
+
+
+def test_a_checkpoint_with_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    write_pickled_array(path)
+    with pytest.raises(CheckpointError, match="damaged"):
+        load_checkpoint(path)
+    path.write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(CheckpointError, match="not a grhmc checkpoint"):
+        load_checkpoint(path)
+    assert not Bomb.exploded
+
+
+def test_a_cached_figure_with_a_pickle_is_computed_again(tmp_path: Path) -> None:
+    path = tmp_path / "figure.npz"
+    write_pickled_array(path)
+    arrays = cached(path, lambda: {"x": np.ones(2)})
+    assert list(arrays) == ["x"]
+    assert not Bomb.exploded
+
+
+def test_names_in_a_checkpoint_do_not_become_paths(tmp_path: Path) -> None:
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    save_checkpoint(folder / "run.npz", {"../../outside": np.ones(1), "/absolute": np.ones(1)}, {})
+    loaded = load_checkpoint(folder / "run.npz").arrays
+    assert set(loaded) == {"../../outside", "/absolute"}
+    assert [path.name for path in tmp_path.rglob("*")] == ["inner", "run.npz"]
+
+
+def test_a_diagnosis_read_from_a_file_is_data_only() -> None:
+    result = synthetic_runs.make_result(2)
+    result.attrs["diagnosis"] = "__import__('os').system('true')"
+    with pytest.raises(ValueError, match="Expecting value"):
+        grhmc.diagnose(result)
+
+
+def test_names_from_models_are_escaped_in_html() -> None:
+    results = {"isg": synthetic_runs.make_result(4, [EVIL_NAME, "b", "c"], n_draws=40)}
+    assert "<b on" not in compare_results(results)._repr_html_()
+    draws = np.random.default_rng(1).standard_normal((4, 200, 3))
+    draws[1] += 5.0
+    from grhmc.results import build_datatree
+
+    records = [synthetic_runs.make_record(chain, rows) for chain, rows in enumerate(draws)]
+    report = grhmc.diagnose(build_datatree(records, synthetic_runs.make_model([EVIL_NAME, "b", "c"]), {}))
+    assert EVIL_NAME in str(report)
+    assert "<b on" not in report._repr_html_()
+
+
+def test_names_from_data_are_escaped_in_a_report_page() -> None:
+    from grhmc.experiments.document import Bullets, Grid, Heading, Paragraph, to_html
+
+    page = to_html(
+        [Heading(EVIL, 1), Paragraph(EVIL), Bullets((EVIL,)), Grid(columns=(EVIL,), rows=((EVIL,),), n_labels=1)]
+    )
+    assert "<script>" not in page
