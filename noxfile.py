@@ -10,8 +10,11 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Run pytest; words after `--` go to it. From Python 3.12 on PyMC fits into the same environment."""
-    extras = "dev,test-front-ends,plot,store" + ("" if session.python == "3.11" else ",pymc")
+    """Run pytest; words after `--` go to it.
+
+    PyTorch is tested on 3.11; PyMC from 3.12 on, for before it holds Numba back and has its own environment (Makefile).
+    """
+    extras = "dev,test-front-ends,plot,store" if session.python == "3.11" else "dev,jax,pymc,stan,plot,store"
     session.install(f".[{extras}]")
     session.run("pytest", "-n", "2", *(session.posargs or ["tests"]))
 

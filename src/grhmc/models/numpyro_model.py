@@ -65,7 +65,11 @@ def read_model(
         sites, unconstrained = start(_SEED)
         # A model with numpyro.param keeps what the first run made.
         parameters = {name: site["value"] for name, site in sites.items() if site["type"] in ("param", "mutable")}
-        seeded = seed(substitute(model, data=parameters), jax.random.PRNGKey(_SEED))
+
+    def seeded():
+        # Anew for each trace: a seed handler keeps the key it has come to, which must not outlive the trace.
+        return seed(substitute(model, data=parameters), jax.random.PRNGKey(_SEED))
+
     leaves = tuple(Leaf(name, np.shape(value)) for name, value in unconstrained.items())
 
     def as_sites(q):
@@ -77,7 +81,7 @@ def read_model(
         return np.concatenate([np.ravel(value) for value in values.values()]).astype(np.float64)
 
     def constrain(q):
-        return constrain_fn(seeded, args, dict(kwargs), as_sites(q), return_deterministic=True)
+        return constrain_fn(seeded(), args, dict(kwargs), as_sites(q), return_deterministic=True)
 
     with double_precision()():
         shapes = jax.eval_shape(constrain, jax.ShapeDtypeStruct((sum(leaf.size for leaf in leaves),), np.float64))
@@ -85,7 +89,7 @@ def read_model(
         leaves,
         tuple(Variable(name, tuple(shapes[name].shape), _dims(sites[name])) for name in sites if name in shapes),
         _observed_data(sites),
-        lambda q: -potential_energy(seeded, args, dict(kwargs), as_sites(q)),
+        lambda q: -potential_energy(seeded(), args, dict(kwargs), as_sites(q)),
         constrain,
         initial_point,
     )
