@@ -27,7 +27,7 @@ def check_second_process_agrees(model: grhmc.LogDensity, folder: Path) -> None:
     q = np.linspace(-0.5, 0.7, model.dim)
     with (folder / "model.pickle").open("wb") as file:
         pickle.dump((model, q), file)
-    subprocess.run([sys.executable, "-c", _SCRIPT, str(folder)], check=True, timeout=300, cwd=folder)
+    subprocess.run([sys.executable, "-c", _SCRIPT, str(folder)], check=True, timeout=900, cwd=folder)
     with (folder / "answer.pickle").open("rb") as file:
         (log_density, gradient, code), values, variables, coordinate_names = pickle.load(file)
     expected_log_density, expected_gradient, expected_code = model.evaluate(q)
