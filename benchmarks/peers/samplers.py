@@ -241,10 +241,11 @@ PEERS = (
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "default": {},
-    "continuous_isg": {"scale": "isg"},
     "continuous_geo": {"scale": "geo"},
     "continuous_vari": {"scale": "vari"},
     "continuous_mct": {"scale": "mct"},
+    "continuous_tolerance_0.02": {"tolerance": 0.02},
+    "continuous_rkn64_0.1": {"integrator": "rkn64", "tolerance": 0.1},
     "continuous_geo_rkn43": {"scale": "geo", "integrator": "rkn43"},
     "continuous_geo_rkn64": {"scale": "geo", "integrator": "rkn64"},
 }

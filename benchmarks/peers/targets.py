@@ -25,6 +25,7 @@ POSTERIOR_PROGRAMS = REPOSITORY / "tests" / "front_ends" / "programs"
 TRUTHS = (
     REPOSITORY / "tests" / "data" / "logistic_regression_references.csv",
     HERE / "truths" / "LR25.csv",
+    HERE / "truths" / "eight_schools.csv",
     HERE / "truths" / "posteriors.csv",
 )
 

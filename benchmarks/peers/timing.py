@@ -3,7 +3,7 @@
 python benchmarks/peers/timing.py --targets N10 F2
 
 Processor time of a long run less that of a short one with the same seed, over the gradients in between: what a call
-costs whatever its length is not in it. Samplers take turns, and the fastest of two rounds counts. With the race's
+costs whatever its length is not in it. Samplers take turns, and the fastest of two runs counts. With the race's
 effective sample sizes per gradient it gives `tables.py` those per second. Writes results/timing.csv.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 from pathlib import Path
 
 from race import RESULTS, warm_up_compiler
@@ -21,17 +22,35 @@ OUTPUT = RESULTS / "timing.csv"
 NAMES = ("stan_nuts", "nutpie", "owalnuts", "walnutpie", "grhmc_default")
 FIELDS = ("target", "sampler", "nanoseconds_per_gradient")
 ROUNDS = 2
-LONG_SECONDS, MOST_DRAWS = 0.4, 20_000
+LONG_SECONDS, MOST_DRAWS, MOST_NUMBERS = 2.0, 50_000, 20_000_000
 
 
-def nanoseconds_per_gradient(sampler: Sampler, name: str) -> float:
-    """Of sampling, once."""
-    target = make_target(name)
-    short = sampler.run(target, 1, 1000)
-    draws = int(min(MOST_DRAWS, max(3000, 1000 * LONG_SECONDS / max(short.seconds, 1e-3))))
-    long = sampler.run(target, 1, draws)
-    gradients = long.sampling_gradients - short.sampling_gradients
-    return 1e9 * (long.seconds - short.seconds) / gradients
+class Clock:
+    """One sampler on one target: the fastest short and the fastest long run so far."""
+
+    def __init__(self, sampler: Sampler, name: str) -> None:
+        self.sampler, self.target = sampler, make_target(name)
+        self.seconds = [math.inf, math.inf]
+        self.gradients = [0, 0]
+        self.draws = [1000, 0]
+
+    def run(self) -> None:
+        """One of each."""
+        for i in range(2):
+            self.draws[i] = self.draws[i] or self.long_enough()
+            run = self.sampler.run(self.target, 1, self.draws[i])
+            self.seconds[i] = min(self.seconds[i], run.seconds)
+            self.gradients[i] = run.sampling_gradients
+
+    def long_enough(self) -> int:
+        """Draws of a long run: more where a short one took no time, within memory."""
+        fitting = MOST_NUMBERS // (4 * self.target.dim)
+        return int(max(3000, min(fitting, MOST_DRAWS, 1000 * LONG_SECONDS / max(self.seconds[0], 1e-3))))
+
+    @property
+    def nanoseconds_per_gradient(self) -> float:
+        """Of sampling."""
+        return 1e9 * (self.seconds[1] - self.seconds[0]) / (self.gradients[1] - self.gradients[0])
 
 
 def read() -> list[dict[str, str]]:
@@ -62,9 +81,11 @@ def main() -> None:
     for sampler in samplers:
         warm_up_compiler(sampler)
     for target in arguments.targets:
-        rounds = [[nanoseconds_per_gradient(sampler, target) for sampler in samplers] for _ in range(ROUNDS)]
-        best = [min(times) for times in zip(*rounds, strict=True)]
-        named = dict(zip(arguments.samplers, best, strict=True))
+        clocks = {sampler.name: Clock(sampler, target) for sampler in samplers}
+        for _ in range(ROUNDS):
+            for clock in clocks.values():
+                clock.run()
+        named = {name: clock.nanoseconds_per_gradient for name, clock in clocks.items()}
         store([{"target": target, "sampler": k, "nanoseconds_per_gradient": f"{v:.1f}"} for k, v in named.items()])
         print(target, {k: round(v) for k, v in named.items()}, flush=True)
 
