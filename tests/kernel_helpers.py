@@ -17,7 +17,7 @@ from grhmc.dynamics.standardization import Standardization
 from grhmc.models import LogDensity, from_python
 from grhmc.run.chain import Chain
 from grhmc.sampling import final_stage, prepare, warmup_stages
-from grhmc.settings import EventSettings, IntegratorSettings, RunSettings, ScaleSettings
+from grhmc.settings import EventSettings, IntegratorSettings, ProcessSettings, RunSettings, ScaleSettings
 from grhmc.tuning.stages import Stage
 
 INTEGRATORS = ("splitting", "rkn43", "rkn64")
@@ -157,6 +157,7 @@ def run_settings(
     event_rate: str | float = 0.5,
     event_rate_kind: str = "constant",
     refreshment: str | float = "full",
+    process: str = "continuous",
     **integrator: Any,
 ) -> RunSettings:
     """Settings in which everything is fixed unless asked for; `integrator` goes to `IntegratorSettings`."""
@@ -172,6 +173,7 @@ def run_settings(
         check_gradient=False,
         integrator=IntegratorSettings(**integrator),
         events=EventSettings(event_rate, event_rate_kind, refreshment),
+        process=ProcessSettings(process),
         scale=ScaleSettings.parse(scale, dim),
     )
 

@@ -25,7 +25,7 @@ from grhmc.run.programme import final_stage, initial_centre, initial_event_rate,
 from grhmc.run.progress import ChainSnapshot, progress_view
 from grhmc.run.seeds import chain_generators
 from grhmc.run.starting_points import find_start, parse_init
-from grhmc.settings import EventSettings, IntegratorSettings, PaperWarmup, RunSettings, ScaleSettings
+from grhmc.settings import EventSettings, IntegratorSettings, PaperWarmup, ProcessSettings, RunSettings, ScaleSettings
 from grhmc.tuning.stages import Stage
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def sample(
     cores: int | None = None,
     seed: int | None = None,
     init: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
+    process: str | ProcessSettings = "continuous",
     integrator: str = "splitting",
     tolerance: float | None = None,
     event_rate: str | float = "tuned",
@@ -104,8 +105,12 @@ def sample(
         The same seed gives the same draws, whatever `cores`.
     init : array of shape (dim,) or (chains, dim), or mapping of variable names to values
         Where chains start, unconstrained; default: the model's own starting point, or uniform(-2, 2).
-    integrator : {"splitting", "rkn43", "rkn64"}
-        Two-stage minimal-norm splitting, or Runge-Kutta-Nyström pairs of order 4(3) and 6(4).
+    process : {"continuous", "discrete"} or ProcessSettings
+        Continuous time with adaptive steps; or Metropolized trajectories of equal steps and random length, one per
+        draw, which are exact whatever the step but do not adapt it to the place.
+    integrator : {"splitting", "rkn43", "rkn64", "leapfrog"}
+        Two-stage minimal-norm splitting, Runge-Kutta-Nyström pairs of order 4(3) and 6(4), or leapfrog. The discrete
+        process takes the first and the last.
     tolerance : float
         Largest local error per step in any standardized coordinate (default: by integrator, `DEFAULT_TOLERANCES`).
         There is no Metropolis test: this controls the bias.
@@ -167,6 +172,7 @@ def sample(
         check_gradient=check_gradient,
         integrator=IntegratorSettings(integrator, tolerance),
         events=EventSettings(event_rate, event_rate_kind, refreshment),
+        process=process if isinstance(process, ProcessSettings) else ProcessSettings(process),
         scale=ScaleSettings.parse(scale, model.dim),
     )
     stages = [*warmup_stages(settings), final_stage(settings)]
@@ -375,6 +381,7 @@ def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[st
         "chains": settings.chains,
         "seed": settings.seed if settings.seed is not None else -1,
         "scale": settings.scale.tuner,
+        "process": settings.process.kind,
         "integrator": settings.integrator.name,
         "tolerance": settings.integrator.effective_tolerance,
         "event_rate": settings.events.rate,

@@ -11,9 +11,16 @@ from typing import Any
 
 import numpy as np
 
-INTEGRATORS = ("splitting", "rkn43", "rkn64")
-DEFAULT_TOLERANCES = {"splitting": 0.05, "rkn43": 0.015, "rkn64": 0.001}
+INTEGRATORS = ("splitting", "rkn43", "rkn64", "leapfrog")
+SYMPLECTIC_INTEGRATORS = ("splitting", "leapfrog")
+"""Those whose steps of one size preserve volume and can be reversed, as the discrete process needs."""
+
+DEFAULT_TOLERANCES = {"splitting": 0.05, "rkn43": 0.015, "rkn64": 0.001, "leapfrog": 0.15}
 """Largest local error per step, in standardized units, by integrator."""
+
+PROCESSES = ("continuous", "discrete")
+DEFAULT_TARGET_ACCEPT = {"splitting": 0.75, "leapfrog": 0.75}
+"""Mean acceptance of the discrete process's trajectories, by integrator."""
 
 SCALES = ("isg", "vari", "geo", "mct", "identity")
 EVENT_RATE_KINDS = ("constant", "arc_length")
@@ -26,7 +33,7 @@ class IntegratorSettings:
     Attributes
     ----------
     name : str
-        One of ``"splitting"``, ``"rkn43"``, ``"rkn64"``.
+        One of ``"splitting"``, ``"rkn43"``, ``"rkn64"``, ``"leapfrog"``.
     tolerance : float or None
         Largest local error per step in any coordinate, of position and momentum, in standardized units (posterior
         standard deviations, roughly). None: the integrator's default.
@@ -104,6 +111,48 @@ class EventSettings:
     def is_tuned(self) -> bool:
         """True if λ is tuned."""
         return isinstance(self.rate, str)
+
+
+@dataclass(frozen=True)
+class ProcessSettings:
+    """Which process draws, and what the discrete one needs.
+
+    Attributes
+    ----------
+    kind : str
+        ``"continuous"``, or ``"discrete"``: Metropolized trajectories of equal steps.
+    target_accept : float or None
+        Mean acceptance that the step is tuned to. None: the integrator's default.
+    length_law : str
+        Of a trajectory: ``"uniform"`` between 0 and twice its mean, or ``"exponential"``.
+    u_turns_per_trajectory : float or None
+        Mean length over the tuned time to a U-turn. None: tuned, so that the slowest position and the slowest square
+        of a position do equally well.
+    """
+
+    kind: str = "continuous"
+    target_accept: float | None = None
+    length_law: str = "uniform"
+    u_turns_per_trajectory: float | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("process", self.kind, PROCESSES)
+        check_choice("length_law", self.length_law, ("uniform", "exponential"))
+        if self.u_turns_per_trajectory is not None:
+            check_number("u_turns_per_trajectory", self.u_turns_per_trajectory, above=0.0)
+        if self.target_accept is not None:
+            check_number("target_accept", self.target_accept, above=0.0, below=1.0)
+
+    @property
+    def is_discrete(self) -> bool:
+        """True for the discrete process."""
+        return self.kind == "discrete"
+
+    def effective_target_accept(self, integrator: str) -> float:
+        """The target, or the integrator's default."""
+        if self.target_accept is None:
+            return DEFAULT_TARGET_ACCEPT.get(integrator, 0.8)
+        return float(self.target_accept)
 
 
 @dataclass(frozen=True)
@@ -207,6 +256,7 @@ class RunSettings:
     n_time_averages: int = 50
     integrator: IntegratorSettings = field(default_factory=IntegratorSettings)
     events: EventSettings = field(default_factory=EventSettings)
+    process: ProcessSettings = field(default_factory=ProcessSettings)
     scale: ScaleSettings = field(default_factory=ScaleSettings)
 
     def __post_init__(self) -> None:
@@ -221,9 +271,22 @@ class RunSettings:
             check_number("sample_interval", self.sample_interval, above=0.0)
         check_number("u_turns_per_draw", self.u_turns_per_draw, above=0.0)
         check_count("n_time_averages", self.n_time_averages, at_least=1)
+        if self.process.is_discrete:
+            self._check_discrete()
         for name in ("save_warmup", "progress_bar", "check_gradient"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
+
+    def _check_discrete(self) -> None:
+        """Refuse what only the continuous process has."""
+        check_choice("integrator of process='discrete'", self.integrator.name, SYMPLECTIC_INTEGRATORS)
+        if self.warmup is not None:
+            raise ValueError("warmup='paper' is for process='continuous'; use warmup='practical'")
+        if self.events.kind != "constant" or not self.events.is_tuned or self.events.persistence != 0.0:
+            raise ValueError(
+                "event_rate, event_rate_kind and refreshment belong to process='continuous'; "
+                "trajectories of process='discrete' follow the tuned time to a U-turn and refresh the momentum fully"
+            )
 
     @property
     def n_threads(self) -> int:

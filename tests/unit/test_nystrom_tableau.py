@@ -59,9 +59,9 @@ def solve(q, v, time, n_steps=64, arrays=REFERENCE):
     return q, v, integral
 
 
-def local_slope(error_of_step):
+def local_slope(error_of_step, step=0.2):
     """Log-log slope of an error made in one step."""
-    return np.log2(error_of_step(0.2) / error_of_step(0.1))
+    return np.log2(error_of_step(step) / error_of_step(0.5 * step))
 
 
 START = np.array([0.7, -0.4]), np.array([0.3, 0.9])
@@ -253,7 +253,8 @@ def test_quadrature_integrates_a_function_of_the_position(tableau):
         integrand = np.cos(positions[:, 0]) * positions[:, 1]
         return abs(h * arrays.quadrature_weights @ integrand - solve(q, v, h)[2])
 
-    assert local_slope(quadrature_error) > tableau.order + 0.7
+    # At long steps the leading error of the trapezoidal rule is partly cancelled by the next one.
+    assert local_slope(quadrature_error, step=0.05 if tableau.name == "leapfrog" else 0.2) > tableau.order + 0.7
 
 
 @pytest.mark.parametrize("kick", [SPLITTING.velocity_weights[0], 0.1931833275037836, 0.25])

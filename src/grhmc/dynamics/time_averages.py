@@ -188,14 +188,38 @@ def integrate_functions(
     point = integrals.point
     for node in range(3):
         position_at(step, duration, from_fraction + GAUSS_NODES[node] * span, point)
-        destandardize(standardization, point)
-        code = call_pointer(functions.address, functions.user_data, point, functions.output, functions.unused)
+        code = _add_functions_at_point(integrals, functions, standardization, GAUSS_WEIGHTS[node] * span * duration)
         if code != 0:
             return code
-        weight = GAUSS_WEIGHTS[node] * span * duration
+    return 0
+
+
+@kernel
+def _add_functions_at_point(
+    integrals: PathIntegrals, functions: PathFunctions, standardization: Standardization, weight: float
+) -> int:
+    """Add `weight` times the functions at the standardized position in `integrals.point`, which is overwritten."""
+    destandardize(standardization, integrals.point)
+    code = call_pointer(functions.address, functions.user_data, integrals.point, functions.output, functions.unused)
+    if code == 0:
         for k in range(functions.output.shape[0]):
             integrals.functions[k] += weight * functions.output[k]
-    return 0
+    return code
+
+
+@kernel
+def add_point(
+    integrals: PathIntegrals, functions: PathFunctions, position: np.ndarray, standardization: Standardization
+) -> int:
+    """Add one point with weight one, for averages over draws; updates `integrals`. Returns the functions' code."""
+    for k in range(position.shape[0]):
+        integrals.position[k] += position[k]
+        integrals.position_squared[k] += position[k] * position[k]
+        integrals.point[k] = position[k]
+    integrals.duration[0] += 1.0
+    if functions.address == 0:
+        return 0
+    return _add_functions_at_point(integrals, functions, standardization, 1.0)
 
 
 @kernel

@@ -5,7 +5,8 @@ from __future__ import annotations
 from grhmc._jit import kernel
 from grhmc.outcomes import Outcome
 from grhmc.process.continuous import advance_one_step
-from grhmc.process.state import Process, Records
+from grhmc.process.discrete import advance_one_trajectory
+from grhmc.process.state import DISCRETE, Process, Records
 
 RUNNING = int(Outcome.RUNNING)
 STAGE_DONE = int(Outcome.STAGE_DONE)
@@ -16,8 +17,8 @@ STEP_BUDGET_USED = int(Outcome.STEP_BUDGET_USED)
 def advance(process: Process, records: Records, n_gradients: int) -> int:
     """Advance until the stage's end or for about `n_gradients`, whichever is first; updates `process` and `records`.
 
-    A block always ends between two steps and nothing is recomputed at its start, so the draws do not depend on how a
-    run is cut into blocks.
+    A block always ends between two steps, or trajectories, and nothing is recomputed at its start, so the draws do not
+    depend on how a run is cut into blocks.
 
     Returns
     -------
@@ -26,12 +27,18 @@ def advance(process: Process, records: Records, n_gradients: int) -> int:
     """
     clock, settings = process.clock[0], process.settings[0]
     stop = clock.n_gradients + n_gradients
-    while clock.time < settings.end_time:
-        outcome = advance_one_step(process, records)
+    while True:
+        if settings.process == DISCRETE:
+            if clock.draw_index >= settings.n_draws:
+                return STAGE_DONE
+            outcome = advance_one_trajectory(process, records)
+        else:
+            if clock.time >= settings.end_time:
+                return STAGE_DONE
+            outcome = advance_one_step(process, records)
         if outcome != RUNNING:
             return outcome
         if clock.n_gradients - clock.drawn_gradients > settings.max_gradients_per_draw:
             return STEP_BUDGET_USED
         if clock.n_gradients >= stop:
             return RUNNING
-    return STAGE_DONE

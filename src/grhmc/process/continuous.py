@@ -103,13 +103,20 @@ def advance_one_step(process: Process, records: Records) -> int:
 
 
 @inner_kernel
-def try_step(process: Process, duration: float) -> tuple[int, StepEnd]:
-    """Attempt a step, judge its error and set the size of the next; updates the step's end and the clock."""
-    clock, settings = process.clock[0], process.settings[0]
+def attempt(process: Process, duration: float) -> tuple[int, StepEnd, float]:
+    """`attempt_step` on a process, its gradients counted: compiled once, for all who take steps."""
     code, n_gradients, end, error = attempt_step(
         process.tableau, process.density, process.standardization, process.step, duration
     )
-    clock.n_gradients += n_gradients
+    process.clock[0].n_gradients += n_gradients
+    return code, end, error
+
+
+@inner_kernel
+def try_step(process: Process, duration: float) -> tuple[int, StepEnd]:
+    """Attempt a step, judge its error and set the size of the next; updates the step's end and the clock."""
+    clock, settings = process.clock[0], process.settings[0]
+    code, end, error = attempt(process, duration)
     if code == EXCEPTION:
         return RAISED, end
     if code != FINE or not np.isfinite(error):
@@ -141,9 +148,7 @@ def cut_step(process: Process, duration: float, fraction: float) -> tuple[int, S
     """
     clock, step = process.clock[0], process.step
     if not is_as_good_as_steps(process.tableau):
-        code, n_gradients, end, _ = attempt_step(
-            process.tableau, process.density, process.standardization, step, fraction * duration
-        )
+        code, end, _ = attempt(process, fraction * duration)
     else:
         position_at(step, duration, fraction, process.scratch[0])
         momentum_at(step, duration, fraction, process.scratch[1])
@@ -152,8 +157,8 @@ def cut_step(process: Process, duration: float, fraction: float) -> tuple[int, S
         code, log_density = evaluate_force(
             process.density, process.standardization, step.end_position, step.stage_forces[-1]
         )
-        n_gradients, end = 1, StepEnd(log_density, kinetic_energy(step.end_momentum))
-    clock.n_gradients += n_gradients
+        end = StepEnd(log_density, kinetic_energy(step.end_momentum))
+        clock.n_gradients += 1
     if code == EXCEPTION:
         return RAISED, end
     if code != FINE:

@@ -6,6 +6,7 @@ from grhmc._jit import inner_kernel, kernel
 from grhmc.dynamics.dense_output import is_as_good_as_steps, kinetic_energy_at, point_at
 from grhmc.dynamics.phase import StepEnd, copy_to, inner_product
 from grhmc.dynamics.time_averages import (
+    add_point,
     integrate_and_move,
     integrate_functions,
     integrate_path,
@@ -49,8 +50,35 @@ def record_step(process: Process, records: Records, duration: float, end: StepEn
         if settings.record == 1:
             _record_draw(process, records, duration, fraction, end)
         clock.draw_index += 1
-        _mark_counters(process)
+        mark_counters(process)
     return 0, integrated
+
+
+@inner_kernel
+def record_state(process: Process, records: Records, row: int, acceptance: float) -> None:
+    """Write the present state as a draw, with its statistics."""
+    clock, step = process.clock[0], process.step
+    centre, scale, draw = process.standardization.centre, process.standardization.scale, records.draws[row]
+    for k in range(draw.shape[0]):
+        draw[k] = centre[k] + scale[k] * step.position[k]
+    energy = clock.kinetic_energy - clock.log_density
+    _write_statistics(process, records, row, clock.log_density, energy, clock.time)
+    records.statistics[row, 8] = clock.trajectory_step
+    records.statistics[row, 10] = acceptance
+
+
+@inner_kernel
+def average_draw(process: Process, records: Records) -> int:
+    """Add the present state to the averages and close the interval if it ends with this draw, the last one made.
+
+    Returns the code of the users' functions.
+    """
+    clock, settings = process.clock[0], process.settings[0]
+    code = add_point(process.integrals, process.functions, process.step.position, process.standardization)
+    is_full = clock.draw_index % settings.draws_per_interval == 0
+    if code == 0 and is_full and clock.interval_index < records.interval_duration.shape[0]:
+        _close_interval(process, records)
+    return code
 
 
 @inner_kernel
@@ -109,8 +137,17 @@ def _record_draw(process: Process, records: Records, duration: float, fraction: 
     point_at(process.step, process.standardization, duration, fraction, records.draws[row])
     energy = clock.kinetic_energy - clock.log_density
     energy += fraction * (end.kinetic_energy - end.log_density - energy)
-    statistics = records.statistics[row]
-    statistics[0] = _interpolated_log_density(process, duration, fraction, end.log_density, energy)
+    log_density = _interpolated_log_density(process, duration, fraction, end.log_density, energy)
+    _write_statistics(process, records, row, log_density, energy, clock.time + fraction * duration)
+
+
+@kernel
+def _write_statistics(
+    process: Process, records: Records, row: int, log_density: float, energy: float, time: float
+) -> None:
+    """Write the statistics of a draw, in the order of `STATISTICS`, and remember the counters at it."""
+    clock, statistics = process.clock[0], records.statistics[row]
+    statistics[0] = log_density
     statistics[1] = energy
     statistics[2] = clock.energy_error
     statistics[3] = 1.0 if clock.n_diverging > clock.drawn_diverging else 0.0
@@ -119,7 +156,8 @@ def _record_draw(process: Process, records: Records, duration: float, fraction: 
     statistics[6] = clock.n_rejected - clock.drawn_rejected
     statistics[7] = clock.n_events - clock.drawn_events
     statistics[8] = clock.step_size
-    statistics[9] = clock.time + fraction * duration
+    statistics[9] = time
+    statistics[10] = 1.0
 
 
 @kernel
@@ -160,7 +198,7 @@ def _close_interval(process: Process, records: Records) -> None:
 
 
 @inner_kernel
-def _mark_counters(process: Process) -> None:
+def mark_counters(process: Process) -> None:
     """Remember the counters at this draw."""
     clock = process.clock[0]
     clock.drawn_gradients = clock.n_gradients

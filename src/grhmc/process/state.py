@@ -15,12 +15,18 @@ from grhmc.dynamics.nystrom_tableau import TableauArrays
 from grhmc.dynamics.phase import Step, init_step
 from grhmc.dynamics.standardization import Standardization
 from grhmc.dynamics.time_averages import PathFunctions, PathIntegrals, init_path_integrals
+from grhmc.tuning.dual_averaging import DualAveraging
 from grhmc.tuning.event_rate import EventRateTuner, init_event_rate_tuner
 from grhmc.tuning.moments import RunningMoments, init_moments
 from grhmc.tuning.scale_crossing_time import CrossingTimeTuner, init_crossing_time_tuner
+from grhmc.tuning.step_size import init_step_tuner
+from grhmc.tuning.trajectory_length import LengthTuner, init_length_tuner
 
 APPLY_AT_CROSSING = 0
 APPLY_AT_REFRESHMENT = 1
+
+CONTINUOUS = 0
+DISCRETE = 1
 
 STATISTICS = (
     "lp",
@@ -33,6 +39,7 @@ STATISTICS = (
     "n_events",
     "step_size",
     "process_time",
+    "acceptance_rate",
 )
 """Columns of `Records.statistics`, one row per draw."""
 
@@ -42,6 +49,7 @@ CLOCK_DTYPE = np.dtype(
         ("log_density", "f8"),  # at the start of the step
         ("kinetic_energy", "f8"),  # likewise
         ("step_size", "f8"),  # proposed for the next step
+        ("trajectory_step", "f8"),  # of the discrete process, before jitter
         ("accepted_step", "f8"),  # duration of the last accepted step
         ("error_ratio", "f8"),  # its local error over the tolerance
         ("event_rate", "f8"),  # λ
@@ -77,6 +85,13 @@ CLOCK_DTYPE = np.dtype(
 
 SETTINGS_DTYPE = np.dtype(
     [
+        ("process", "i8"),
+        ("length_law", "i8"),  # of the discrete process's trajectories
+        ("mean_length", "f8"),
+        ("length_factor", "f8"),  # mean length over the time to a U-turn
+        ("tune_step", "i8"),
+        ("tune_length", "i8"),
+        ("target_acceptance", "f8"),
         ("tolerance", "f8"),
         ("largest_step", "f8"),
         ("step_floor", "f8"),
@@ -121,6 +136,8 @@ class Process:
     """(dim,) where the momentum was last refreshed."""
     remembered: np.ndarray
     """(3, dim) position, momentum and force at a due refreshment, while a U-turn is looked for beyond it."""
+    trajectory_start: np.ndarray
+    """(2, dim) position and force at the start of a trajectory of the discrete process, to return to."""
     scratch: np.ndarray
     """(2, dim)"""
     cut_weights: np.ndarray
@@ -129,6 +146,9 @@ class Process:
     moments: RunningMoments
     crossing: CrossingTimeTuner
     rate_tuner: EventRateTuner
+    step_tuner: DualAveraging
+    """Of the logarithm of the discrete process's step."""
+    length_tuner: LengthTuner
     integrals: PathIntegrals
     n_crossings: np.ndarray
     """(dim,) crossings of the centre since the stage began; doubles, because counting them is then vectorized."""
@@ -186,12 +206,15 @@ def init_process(
         step=init_step(dim, tableau.nodes.shape[0]),
         anchor=aligned_zeros(dim),
         remembered=aligned_zeros(3, dim),
+        trajectory_start=aligned_zeros(2, dim),
         scratch=aligned_zeros(2, dim),
         cut_weights=cut_weights,
         previous_moments=init_moments(dim),
         moments=init_moments(dim),
         crossing=init_crossing_time_tuner(scale),
         rate_tuner=init_event_rate_tuner(event_rate),
+        step_tuner=init_step_tuner(1.0),
+        length_tuner=init_length_tuner(dim),
         integrals=init_path_integrals(dim, n_functions),
         n_crossings=aligned_zeros(dim),
         clock=clock,

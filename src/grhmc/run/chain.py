@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,13 +16,16 @@ from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW
 from grhmc.outcomes import Outcome
 from grhmc.process.advance import advance
 from grhmc.process.continuous import place, start_path
+from grhmc.process.discrete import EXPONENTIAL_LENGTH, UNIFORM_LENGTH
 from grhmc.process.state import (
     APPLY_AT_CROSSING,
     APPLY_AT_REFRESHMENT,
-    STATISTICS,
+    CONTINUOUS,
+    DISCRETE,
     init_process,
     init_records,
 )
+from grhmc.run.chain_record import ChainCounts, ChainRecord, named_statistics
 from grhmc.run.plain_arrays import walk_arrays
 from grhmc.run.seeds import generator_to_array, restore_generator
 from grhmc.tuning.event_rate import init_event_rate_tuner
@@ -31,6 +33,8 @@ from grhmc.tuning.moments import begin_window, forget
 from grhmc.tuning.scale_crossing_time import init_crossing_time_tuner
 from grhmc.tuning.scale_from_moments import FIXED, MCT
 from grhmc.tuning.stages import FORGET, Stage
+from grhmc.tuning.step_size import init_step_tuner
+from grhmc.tuning.trajectory_length import init_length_tuner, length_change
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
@@ -38,6 +42,13 @@ if TYPE_CHECKING:
 
 _FIRST_STEP = 0.1
 # Process time; the step control finds the right size from there.
+
+DISCRETE_DIVERGENCE_THRESHOLD = 1000.0
+"""Energy error at which a trajectory of the discrete process is given up and counted; Stan's."""
+
+FIRST_U_TURNS_PER_TRAJECTORY = 0.4
+FEWEST_U_TURNS_PER_TRAJECTORY, MOST_U_TURNS_PER_TRAJECTORY = 0.3, 1.2
+"""Mean length of the discrete process's trajectories over the time to a U-turn: at first, and the bounds of tuning."""
 
 HISTORY_ROWS_PER_STAGE = 60
 """Rows of tuning history each stage of warm-up leaves."""
@@ -47,38 +58,6 @@ _OWN_ARRAYS = ("rng", "stage_index", "outcome", "seconds", "sampling_start")
 
 # What the clock said when sampling began.
 _AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored")
-
-_INTEGER_STATISTICS = ("n_gradients", "n_steps", "n_rejected", "n_events")
-
-
-@dataclass
-class ChainRecord:
-    """What one chain hands to the results. Arrays have one row per draw, interval or row of history."""
-
-    chain: int
-    draws: np.ndarray
-    statistics: dict[str, np.ndarray]
-    warmup_draws: np.ndarray
-    warmup_statistics: dict[str, np.ndarray]
-    time_average: dict[str, np.ndarray]
-    tuning: dict[str, np.ndarray]
-    warmup_seconds: float
-    sampling_seconds: float
-    outcome: Outcome
-
-
-@dataclass
-class ChainCounts:
-    """Totals of a chain since it began, for progress lines and diagnostics."""
-
-    n_gradients: int
-    n_steps: int
-    n_rejected: int
-    n_refused: int
-    n_events: int
-    n_bounces: int
-    n_floored: int
-    n_diverging: int
 
 
 class Chain:
@@ -196,12 +175,15 @@ class Chain:
         kernel.tolerance = integrator.effective_tolerance
         kernel.largest_step = integrator.largest_step
         kernel.step_floor = integrator.step_floor
-        kernel.divergence_threshold = integrator.divergence_threshold
         kernel.max_gradients_per_draw = integrator.max_gradients_per_draw
         is_constant = events.kind == "constant"
         kernel.rate = CONSTANT_RATE if is_constant else ARC_LENGTH_RATE
         kernel.law = GAUSSIAN_LAW if is_constant else SPEED_WEIGHTED_LAW
         kernel.persistence = events.persistence
+        discrete = self.settings.process
+        kernel.length_law = UNIFORM_LENGTH if discrete.length_law == "uniform" else EXPONENTIAL_LENGTH
+        kernel.length_factor = discrete.u_turns_per_trajectory or FIRST_U_TURNS_PER_TRAJECTORY
+        self.process.settings.target_acceptance = discrete.effective_target_accept(integrator.name)
 
     def _begin_stage(self, stage_index: int) -> None:
         """Write a stage's rules into the kernel's settings and start its first path."""
@@ -209,6 +191,7 @@ class Chain:
         stage, clock, kernel = self.stage, self.process.clock, self.process.settings
         self._begin_scale_rule(stage)
         self._begin_event_rate_rule(stage)
+        self._begin_step_rule(stage)
         spacing = stage.draw_spacing
         if spacing is None:
             spacing = stage.u_turns_per_draw * math.exp(self.process.rate_tuner.log_process_time[0])
@@ -233,6 +216,29 @@ class Chain:
         for counter in ("gradients", "steps", "rejected", "events", "diverging"):
             clock[f"drawn_{counter}"] = clock[f"n_{counter}"]
         start_path(self.process)
+
+    def _begin_step_rule(self, stage: Stage) -> None:
+        """What the discrete process needs, and how large an energy error counts as diverging."""
+        kernel, process, integrator = self.process.settings, self.process, self.settings.integrator
+        kernel.process = DISCRETE if stage.is_discrete else CONTINUOUS
+        kernel.divergence_threshold = integrator.divergence_threshold
+        kernel.tune_step = int(stage.tune_step)
+        if not stage.is_discrete:
+            return
+        kernel.divergence_threshold = DISCRETE_DIVERGENCE_THRESHOLD
+        time_to_u_turn = math.exp(process.rate_tuner.log_process_time[0])
+        factor = float(kernel["length_factor"][0])
+        if kernel["tune_length"][0] == 1:
+            factor *= length_change(process.length_tuner)
+            factor = min(max(factor, FEWEST_U_TURNS_PER_TRAJECTORY), MOST_U_TURNS_PER_TRAJECTORY)
+        kernel.length_factor = factor
+        kernel.tune_length = int(stage.tune_length)
+        process.length_tuner = init_length_tuner(self.model.dim)
+        kernel.mean_length = factor * time_to_u_turn
+        process.clock.event_rate = 1.0 / (factor * time_to_u_turn)
+        process.clock.trajectory_step = math.exp(process.step_tuner.log_value_average[0])
+        if stage.tune_step:
+            process.step_tuner = init_step_tuner(float(process.clock["trajectory_step"][0]))
 
     def _begin_scale_rule(self, stage: Stage) -> None:
         rule, kernel, process = stage.scale, self.process.settings, self.process
@@ -291,13 +297,13 @@ class Chain:
             n_warmup = self.n_warmup_rows if sampling else min(self.draws_done, self.n_warmup_rows)
         first = self.n_warmup_rows
         n_intervals = int(self.process.clock.interval_index[0]) if sampling else 0
-        records = self.records
+        records, is_discrete = self.records, self.settings.process.is_discrete
         return ChainRecord(
             chain=self.index,
             draws=records.draws[first : first + n_draws],
-            statistics=_named_statistics(records.statistics[first : first + n_draws]),
+            statistics=named_statistics(records.statistics[first : first + n_draws], is_discrete),
             warmup_draws=records.draws[:n_warmup],
-            warmup_statistics=_named_statistics(records.statistics[:n_warmup]),
+            warmup_statistics=named_statistics(records.statistics[:n_warmup], is_discrete),
             time_average={
                 "position": records.interval_position[:n_intervals],
                 "position_squared": records.interval_squared[:n_intervals],
@@ -321,6 +327,7 @@ class Chain:
             "scale": self.process.standardization.scale.copy(),
             "centre": self.process.standardization.centre.copy(),
             "event_rate": np.array(clock.event_rate),
+            "step_size": np.array(clock.trajectory_step if self.settings.process.is_discrete else clock.step_size),
             "time_to_u_turn": np.exp(tuner.log_process_time[0]),
             "n_gradients": np.array(warmup[0]),
             "n_event_rate_gradients": np.array(tuner.n_gradients[0]),
@@ -378,15 +385,3 @@ class Chain:
         self.outcome = Outcome(int(arrays["outcome"]))
         self.seconds[:] = arrays["seconds"]
         self.sampling_start[:] = arrays["sampling_start"]
-
-
-def _named_statistics(rows: np.ndarray) -> dict[str, np.ndarray]:
-    named = {}
-    for column, name in enumerate(STATISTICS):
-        values = rows[:, column]
-        if name in _INTEGER_STATISTICS:
-            values = values.astype(np.int64)
-        elif name == "diverging":
-            values = values != 0.0
-        named[name] = values
-    return named

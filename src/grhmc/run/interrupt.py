@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from grhmc.run.chain import ChainRecord
+    from grhmc.run.chain_record import ChainRecord
 
 
 def worth_keeping(records: Sequence[ChainRecord]) -> list[ChainRecord]:

@@ -99,6 +99,25 @@ def observe_path(
 
 
 @kernel
+def observe_draw(moments: RunningMoments, step: Step, standardization: Standardization, weight: float) -> None:
+    """Add the point at the start of `step`, which is the present state; updates `moments`."""
+    moments.weights[0] += weight
+    moments.weights[1] += weight
+    share = weight / moments.weights[0], weight / moments.weights[1]
+    force = step.stage_forces[0]
+    for k in range(force.shape[0]):
+        scale = standardization.scale[k]
+        value = standardization.centre[k] + scale * step.position[k]
+        deviation = value - moments.position_mean[k]
+        moments.position_mean[k] += share[0] * deviation
+        moments.position_spread[k] += weight * deviation * (value - moments.position_mean[k])
+        value = force[k] / scale
+        deviation = value - moments.gradient_mean[k]
+        moments.gradient_mean[k] += share[1] * deviation
+        moments.gradient_spread[k] += weight * deviation * (value - moments.gradient_mean[k])
+
+
+@kernel
 def merged_mean_and_variance(
     weight: float,
     mean: float,

@@ -108,6 +108,10 @@ class Stage:
         Process time per draw; None: the present U-turn time times `u_turns_per_draw`.
     u_turns_per_draw : float
     is_warmup : bool
+    is_discrete : bool
+        By Metropolized trajectories of equal steps, one per draw, instead of the continuous process.
+    tune_step, tune_length : bool
+        Tune the step of the discrete process, and the length of its trajectories, which changes at the stage's end.
     """
 
     name: str
@@ -115,11 +119,16 @@ class Stage:
     draw_spacing: float | None = None
     u_turns_per_draw: float = 0.5
     is_warmup: bool = True
+    is_discrete: bool = False
+    tune_step: bool = False
+    tune_length: bool = False
     scale: ScaleRule = field(default_factory=ScaleRule)
     event_rate: EventRateRule = field(default_factory=EventRateRule)
 
 
-def sampling_stage(n_draws: int, draw_spacing: float | None, u_turns_per_draw: float) -> Stage:
+def sampling_stage(
+    n_draws: int, draw_spacing: float | None, u_turns_per_draw: float, *, is_discrete: bool = False
+) -> Stage:
     """Draw with everything fixed."""
     return Stage(
         "sampling",
@@ -127,6 +136,7 @@ def sampling_stage(n_draws: int, draw_spacing: float | None, u_turns_per_draw: f
         draw_spacing=draw_spacing,
         u_turns_per_draw=u_turns_per_draw,
         is_warmup=False,
+        is_discrete=is_discrete,
     )
 
 
@@ -144,11 +154,17 @@ def practical_stages(
     u_turn_factor: float,
     draw_spacing: float | None,
     u_turns_per_draw: float,
+    is_discrete: bool = False,
+    tune_length: bool = False,
 ) -> list[Stage]:
     """Warm-up in growing windows, scale and event rate together, from an arbitrary start.
 
     The windows in which the event rate is tuned look beyond due refreshments for U-turns, which costs gradients; the
     long window does without.
+
+    For the discrete process the first two windows are continuous all the same: steps that adapt find the way in from
+    any start, and a step of one size is tuned only where one size can do. So are all windows of MCT, whose crossing
+    times are those of the exact dynamics.
     """
     if n_tune == 0:
         return []
@@ -161,13 +177,17 @@ def practical_stages(
     for number, length in enumerate(lengths):
         is_last = number == len(lengths) - 1
         rule = _window_rule(number, is_last, tuner)
+        by_trajectories = is_discrete and tuner != MCT and (number >= _N_CONTINUOUS_WINDOWS or is_last)
         tunes_rate = tune_event_rate and (number in (1, 2) or (is_last and settling == 0))
         stages.append(
             Stage(
                 f"window {number + 1}",
                 length,
                 draw_spacing=draw_spacing,
-                u_turns_per_draw=u_turns_per_draw,
+                u_turns_per_draw=_SHORT_DRAW if is_discrete and not by_trajectories else u_turns_per_draw,
+                is_discrete=by_trajectories,
+                tune_step=by_trajectories,
+                tune_length=by_trajectories and tune_length,
                 scale=rule,
                 event_rate=EventRateRule(tune=tunes_rate, u_turn_factor=u_turn_factor),
             )
@@ -179,11 +199,16 @@ def practical_stages(
                 settling,
                 draw_spacing=draw_spacing,
                 u_turns_per_draw=u_turns_per_draw,
+                is_discrete=is_discrete,
+                tune_step=is_discrete,
                 event_rate=EventRateRule(tune=tune_event_rate, u_turn_factor=u_turn_factor),
             )
         )
     return stages
 
+
+_N_CONTINUOUS_WINDOWS, _SHORT_DRAW = 2, 0.2
+# Of a discrete run: its continuous windows are shorter, in U-turns per draw, since a unit of time costs twice as much.
 
 _FIRST_CHANGE_TIME = 5.0
 _LAST_WINDOW_CHANGE_TIME = 20.0

@@ -1,0 +1,180 @@
+"""Trajectories of the discrete process, the tuning of its step and of its lengths, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import grhmc
+from grhmc.models.analytic import gaussian, independent_normals
+from grhmc.process.discrete import EXPONENTIAL_LENGTH, MOST_STEPS, UNIFORM_LENGTH, draw_n_steps
+from grhmc.settings import ProcessSettings
+from grhmc.tuning.trajectory_length import (
+    FEWEST_DRAWS,
+    LARGEST_CHANGE,
+    autocorrelation_times,
+    init_length_tuner,
+    length_change,
+    observe_position,
+)
+from kernel_helpers import ORBITS, Dynamics
+
+NORMALS = independent_normals([1.0, 2.0, 0.1]).log_density()
+
+
+def sample(**settings):
+    return grhmc.sample(NORMALS, **{"seed": 1, "progress_bar": False, "process": "discrete", "chains": 2, **settings})
+
+
+@pytest.mark.parametrize("integrator", ["splitting", "leapfrog"])
+@pytest.mark.parametrize("orbit", ORBITS)
+def test_a_trajectory_can_be_reversed(orbit, integrator):
+    position, momentum = ORBITS[orbit].at(0.3)
+    dynamics = Dynamics(integrator, ORBITS[orbit].model, position, momentum)
+    dynamics.advance(0.8, n_steps=7)
+    assert np.abs(dynamics.step.position - position).max() > 0.1
+    dynamics.flip()
+    dynamics.advance(0.8, n_steps=7)
+    np.testing.assert_allclose(dynamics.step.position, position, atol=1e-12)
+    np.testing.assert_allclose(-dynamics.step.momentum, momentum, atol=1e-12)
+
+
+@pytest.mark.parametrize(("law", "spread"), [(UNIFORM_LENGTH, 1 / np.sqrt(3.0)), (EXPONENTIAL_LENGTH, 1.0)])
+def test_lengths_of_trajectories_have_their_law(law, spread):
+    rng = np.random.default_rng(1)
+    lengths = np.array([draw_n_steps(law, 20.0, 0.2, rng) for _ in range(20_000)]) * 0.2
+    assert lengths.mean() == pytest.approx(20.0, rel=0.03)
+    assert lengths.std() == pytest.approx(20.0 * spread, rel=0.03)
+
+
+def test_a_trajectory_has_at_least_one_step_and_not_too_many():
+    rng = np.random.default_rng(1)
+    assert {draw_n_steps(UNIFORM_LENGTH, 0.01, 1.0, rng) for _ in range(100)} == {1}
+    assert max(draw_n_steps(EXPONENTIAL_LENGTH, 1e9, 1.0, rng) for _ in range(100)) == MOST_STEPS
+
+
+def test_statistics_say_what_happened_to_each_trajectory():
+    result = sample(draws=500)
+    statistics, draws = result["sample_stats"], result["unconstrained_posterior"].to_dataset().to_dataarray()
+    acceptance = statistics["acceptance_rate"].to_numpy()
+    assert np.all((acceptance >= 0.0) & (acceptance <= 1.0))
+    np.testing.assert_array_equal(statistics["n_events"], 1)
+    np.testing.assert_array_equal(statistics["n_gradients"], 2 * statistics["n_steps"])
+    # A refused trajectory repeats the draw before it.
+    values = np.asarray(draws)[0]
+    repeats = np.all(values[:, 1:] == values[:, :-1], axis=-1)
+    np.testing.assert_array_equal(repeats, statistics["n_rejected"].to_numpy()[:, 1:] == 1)
+    assert repeats.any()
+    # The Metropolis ratio is that of the energy error.
+    error = statistics["energy_error"].to_numpy()
+    np.testing.assert_allclose(acceptance, np.minimum(1.0, np.exp(-error)), rtol=1e-12)
+    lp = np.array([[NORMALS.evaluate(q)[0] for q in chain] for chain in values])
+    np.testing.assert_allclose(statistics["lp"], lp, rtol=1e-12)
+
+
+def test_the_step_is_tuned_to_the_acceptance_asked_for():
+    model = independent_normals(np.ones(50)).log_density()
+    steps = {}
+    for target in (0.6, 0.9):
+        process = ProcessSettings("discrete", target_accept=target)
+        result = grhmc.sample(model, process=process, tune=3000, seed=2, progress_bar=False)
+        acceptance = result["sample_stats"]["acceptance_rate"].to_numpy().mean()
+        # Averaging the logarithm of a step whose acceptance falls steeply ends on the cautious side.
+        assert target - 0.05 < acceptance < target + 0.5 * (1.0 - target) + 0.1
+        steps[target] = result["tuning"]["step_size"].to_numpy().mean()
+    assert steps[0.6] > 1.1 * steps[0.9]
+
+
+def autoregression(coefficient, n, rng):
+    series, noise = np.zeros(n), rng.standard_normal(n) * np.sqrt(1.0 - coefficient**2)
+    for i in range(1, n):
+        series[i] = coefficient * series[i - 1] + noise[i]
+    return series
+
+
+def observed(series):
+    tuner = init_length_tuner(series.shape[1])
+    for row in series:
+        observe_position(tuner, row)
+    return tuner
+
+
+def test_autocorrelation_times_are_those_of_autoregressions():
+    rng = np.random.default_rng(3)
+    coefficients = (0.0, 0.5, -0.5)
+    tuner = observed(np.column_stack([autoregression(c, 64_000, rng) for c in coefficients]))
+    # An autoregression's square has the square of its coefficient.
+    exact = [[(1 + c) / (1 - c) for c in coefficients], [(1 + c**2) / (1 - c**2) for c in coefficients]]
+    np.testing.assert_allclose(autocorrelation_times(tuner), exact, rtol=0.1)
+
+
+def test_slow_positions_lengthen_trajectories_and_slow_squares_shorten_them():
+    rng = np.random.default_rng(4)
+    slow = np.column_stack([autoregression(0.95, 1600, rng), autoregression(0.0, 1600, rng)])
+    assert 1.3 < length_change(observed(slow)) <= LARGEST_CHANGE
+    # Signs that alternate: positions are antithetic, their squares are those of a slow series.
+    alternating = np.abs(autoregression(0.9, 1600, rng)) * np.tile([1.0, -1.0], 800)
+    assert 1.0 / LARGEST_CHANGE <= length_change(observed(alternating[:, None])) < 0.7
+
+
+def test_too_few_draws_change_no_length():
+    assert length_change(observed(np.random.default_rng(1).standard_normal((FEWEST_DRAWS - 1, 2)))) == 1.0
+    assert length_change(observed(np.ones((800, 2)))) == 1.0
+
+
+def test_long_trajectories_are_found_for_a_correlated_normal_and_short_ones_for_independent_ones():
+    lengths = {}
+    for correlation in (0.0, 0.98):
+        covariance = np.full((3, 3), correlation) + (1.0 - correlation) * np.eye(3)
+        model = gaussian(np.zeros(3), covariance).log_density()
+        tuning = grhmc.sample(model, process="discrete", draws=1, seed=3, progress_bar=False)["tuning"]
+        mean_length = 1.0 / tuning["event_rate"].to_numpy()
+        lengths[correlation] = (mean_length / tuning["time_to_u_turn"].to_numpy()).mean()
+    assert lengths[0.98] > 1.5 * lengths[0.0]
+
+
+def test_averages_are_those_of_the_draws():
+    result = sample(draws=200)
+    draws = np.asarray(result["unconstrained_posterior"].to_dataset().to_dataarray())[0]
+    averages = result["time_average"]
+    each = draws.reshape(2, 50, 4, 3)
+    np.testing.assert_allclose(averages["position"], each.mean(axis=2), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(averages["position_squared"], (each**2).mean(axis=2), rtol=1e-10)
+
+
+def test_a_wall_is_refused_not_crossed():
+    def half_normal(q):
+        return (-0.5 * q @ q, -q) if q[0] > 0.0 else (-np.inf, np.zeros(1))
+
+    result = grhmc.sample(
+        grhmc.from_python(half_normal, 1), process="discrete", init=[1.0], draws=2000, seed=1, progress_bar=False
+    )
+    draws = result["posterior"]["x"].to_numpy()
+    assert draws.min() > 0.0
+    assert draws.mean() == pytest.approx(np.sqrt(2.0 / np.pi), abs=0.1)
+    assert result["sample_stats"]["diverging"].to_numpy().any()
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"integrator": "rkn43"}, "integrator"),
+        ({"warmup": "paper"}, "warmup"),
+        ({"event_rate": 0.3}, "event_rate"),
+        ({"event_rate_kind": "arc_length"}, "event_rate_kind"),
+        ({"refreshment": 0.5}, "refreshment"),
+        ({"process": "metropolis"}, "process"),
+        ({"process": 3}, "process"),
+    ],
+)
+def test_what_does_not_belong_to_the_discrete_process_is_refused(settings, named):
+    with pytest.raises((TypeError, ValueError), match=named):
+        sample(**settings)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"target_accept": 1.0}, {"target_accept": 0.0}, {"length_law": "fixed"}, {"u_turns_per_trajectory": 0}]
+)
+def test_process_settings_are_checked(settings):
+    with pytest.raises((TypeError, ValueError), match=next(iter(settings))):
+        ProcessSettings("discrete", **settings)
