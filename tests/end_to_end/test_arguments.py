@@ -128,7 +128,10 @@ def test_functions_are_averaged_over_the_path() -> None:
     tail = 0.5 * math.erfc(math.sqrt(0.5))
     np.testing.assert_allclose(averages["functions"].mean(axis=(0, 1)), [tail, 100.0], rtol=0.15)
     np.testing.assert_allclose(
-        averages["functions"][..., 1], averages["position_squared"][..., 2], rtol=1e-9, err_msg="the same integral"
+        averages["functions"][..., 1],
+        averages["position_squared"][..., 2],
+        rtol=1e-3,
+        err_msg="the same, by another rule",
     )
 
 

@@ -146,9 +146,9 @@ def test_a_wall_is_refused_not_crossed():
     def half_normal(q):
         return (-0.5 * q @ q, -q) if q[0] > 0.0 else (-np.inf, np.zeros(1))
 
-    result = grhmc.sample(
-        grhmc.from_python(half_normal, 1), process="discrete", init=[1.0], draws=2000, seed=1, progress_bar=False
-    )
+    model = grhmc.from_python(half_normal, 1)
+    with pytest.warns(grhmc.SamplingWarning, match="given up"):
+        result = grhmc.sample(model, process="discrete", init=[1.0], draws=2000, seed=1, progress_bar=False)
     draws = result["posterior"]["x"].to_numpy()
     assert draws.min() > 0.0
     assert draws.mean() == pytest.approx(np.sqrt(2.0 / np.pi), abs=0.1)

@@ -1,4 +1,4 @@
-"""Was energy conserved along the paths? There is no Metropolis test: this is the only sign of a biased integration.
+"""Was energy conserved along the paths? Without a Metropolis test, this is the only sign of a biased integration.
 
 `energy_error` of a draw is the change of H = −lp + |momentum|²/2 since the path's last momentum refreshment, largest
 since the draw before, with its sign. A right gradient and a small enough step leave it small; a jump in the log density
@@ -39,6 +39,12 @@ _REFERENCE_DIMS = (625, 100)
 # The integrator's error per coordinate is what the tolerance says, so that energy errors grow as √dim: root mean square
 # 0.12 in 100 dimensions and 1.2 in 10 000. From these dimensions on the two limits grow with them.
 
+DIVERGING_SHARE_LIMIT = 0.005
+"""Of the discrete process's trajectories; on eight schools, which it samples rightly, three in a thousand."""
+
+ACCEPTANCE_LIMIT = 0.4
+"""Below this a chain of the discrete process, tuned to 0.75, sits where its step does not fit."""
+
 E_BFMI_LIMIT = 0.2
 """Below this the momentum refreshments change the energy too little to explore it."""
 
@@ -51,10 +57,12 @@ def find_energy_problems(statistics: xarray.Dataset, dim: int) -> list[Finding]:
     chain_names = [int(chain) for chain in statistics["chain"].values]
     if not errors.size:
         return []
-    return [
-        *_energy_errors(errors, statistics["diverging"].to_numpy(), dim, chain_names),
-        *_energy_transitions(statistics, chain_names),
-    ]
+    diverging = statistics["diverging"].to_numpy()
+    if "acceptance_rate" in statistics:  # the discrete process, which corrects for its energy errors
+        problems = _refused_trajectories(diverging, statistics["acceptance_rate"].to_numpy(), chain_names)
+    else:
+        problems = _energy_errors(errors, diverging, dim, chain_names)
+    return [*problems, *_energy_transitions(statistics, chain_names)]
 
 
 def energy_error_limits(dim: int) -> tuple[float, float]:
@@ -88,6 +96,30 @@ def _energy_errors(errors: np.ndarray, diverging: np.ndarray, dim: int, chain_na
     )
     code = "diverging" if n_diverging else "energy_error"
     return [Finding(code, WARNING, message, (), chains, largest, limit)]
+
+
+def _refused_trajectories(diverging: np.ndarray, acceptance: np.ndarray, chain_names: list[int]) -> list[Finding]:
+    """Trajectories given up on the way, and chains that refuse most."""
+    findings = []
+    share = float(diverging.mean())
+    if share > DIVERGING_SHARE_LIMIT:
+        chains = tuple(chain_names[c] for c in np.unique(np.nonzero(diverging)[0]))
+        message = (
+            f"{int(diverging.sum())} of {diverging.size} trajectories were given up ({listed_chains(chains)}): their "
+            "energy rose without bound, or they left the support. One step size does not suit the whole posterior, and "
+            "its narrow places are hardly visited. Use process='continuous', whose steps adapt, or reparameterize."
+        )
+        findings.append(Finding("diverging", WARNING, message, (), chains, share, DIVERGING_SHARE_LIMIT))
+    low = [chain for chain, mean in enumerate(acceptance.mean(axis=1)) if mean < ACCEPTANCE_LIMIT]
+    if low:
+        names = tuple(chain_names[chain] for chain in low)
+        smallest = float(acceptance.mean(axis=1).min())
+        message = (
+            f"few trajectories are accepted in {listed_chains(names)} (the fewest: {smallest:.2f} of them): the step "
+            "was tuned where longer ones would do. Tune longer, or use process='continuous'."
+        )
+        findings.append(Finding("low_acceptance", WARNING, message, (), names, smallest, ACCEPTANCE_LIMIT))
+    return findings
 
 
 def energy_bfmi(energy: np.ndarray, n_events: np.ndarray) -> np.ndarray:
