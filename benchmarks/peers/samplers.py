@@ -248,6 +248,9 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "continuous_rkn64_0.1": {"integrator": "rkn64", "tolerance": 0.1},
     "continuous_geo_rkn43": {"scale": "geo", "integrator": "rkn43"},
     "continuous_geo_rkn64": {"scale": "geo", "integrator": "rkn64"},
+    "discrete_isg": {"process": "discrete"},
+    "discrete_geo": {"process": "discrete", "scale": "geo"},
+    "discrete_leapfrog": {"process": "discrete", "integrator": "leapfrog"},
 }
 """Ours: a name, and the arguments of `sample` that make it."""
 
