@@ -21,7 +21,7 @@ from grhmc.models.path_functions import path_functions_from_numba
 from grhmc.outcomes import InitializationError, Outcome, SamplingError
 from grhmc.plotting import plot_crossing_times, plot_ess_comparison, plot_scale_history, plot_trace_with_events
 from grhmc.sampling import Tuned, sample, tune
-from grhmc.settings import PaperWarmup
+from grhmc.settings import PaperWarmup, ProcessSettings
 
 __all__ = [
     "Comparison",
@@ -30,6 +30,7 @@ __all__ = [
     "LogDensity",
     "Outcome",
     "PaperWarmup",
+    "ProcessSettings",
     "Report",
     "SamplingError",
     "SamplingWarning",

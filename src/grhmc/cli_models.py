@@ -63,7 +63,10 @@ def sample_command(
     cores: Annotated[int | None, typer.Option(min=1)] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")] = None,
     scale: Annotated[str, typer.Option(help="isg, vari, geo, mct or identity.")] = "isg",
-    integrator: Annotated[str, typer.Option(help="splitting, rkn43 or rkn64.")] = "splitting",
+    process: Annotated[
+        str, typer.Option(help="continuous, or discrete: Metropolized trajectories of equal steps.")
+    ] = "continuous",
+    integrator: Annotated[str, typer.Option(help="splitting, rkn43, rkn64 or leapfrog.")] = "splitting",
     tolerance: Annotated[float | None, typer.Option(help="Largest local error per step.")] = None,
     save_warmup: Annotated[bool, typer.Option(help="Keep the draws of the warm-up.")] = False,
 ) -> None:
@@ -85,6 +88,7 @@ def sample_command(
             cores=cores,
             seed=seed,
             scale=scale,
+            process=process,
             integrator=integrator,
             tolerance=tolerance,
             save_warmup=save_warmup,

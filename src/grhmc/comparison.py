@@ -14,7 +14,7 @@ from grhmc.comparison_tables import html_tables, plain_text, rich_tables
 from grhmc.diagnostics import effective_sample_size, iterate_parameters, largest_r_hat
 from grhmc.outcomes import SamplingError
 from grhmc.sampling import sample
-from grhmc.settings import SCALES, IntegratorSettings, check_choice
+from grhmc.settings import SCALES, IntegratorSettings, ProcessSettings, check_choice
 
 if TYPE_CHECKING:
     import xarray
@@ -223,6 +223,7 @@ def compare(
     cores: int | None = None,
     seed: int | None = None,
     progress_bar: bool = True,
+    process: str | ProcessSettings = "continuous",
     integrator: str | None = None,
     tolerance: float | None = None,
 ) -> Comparison:
@@ -233,7 +234,7 @@ def compare(
     model : LogDensity
     scales : sequence of str
         Tuners: "vari", "isg", "mct", "geo", "identity".
-    draws, tune, chains, cores, progress_bar, integrator, tolerance
+    draws, tune, chains, cores, progress_bar, process, integrator, tolerance
         As in `sample`.
     seed : int, optional
         Of every run.
@@ -268,6 +269,7 @@ def compare(
                 chains=chains,
                 cores=cores,
                 seed=seed,
+                process=process,
                 integrator=IntegratorSettings().name if integrator is None else integrator,
                 tolerance=tolerance,
                 progress_bar=progress_bar,

@@ -13,11 +13,14 @@ from grhmc.experiments.cache import cached
 from grhmc.experiments.canvas import BEFORE, colour, new_figure, save
 from grhmc.experiments.cells import CellResult
 from grhmc.experiments.document import Picture
+from grhmc.experiments.judgement import judged_by_the_report
 from grhmc.experiments.reading import unconstrained_draws
 from grhmc.experiments.targets import TARGETS
 from grhmc.models.log_density import LogDensity
 
-_TIME_PER_CHAIN = 1000.0
+_TIME_PER_CHAIN, _SHORTEST_TIME_PER_CHAIN = 1000.0, 200.0
+# The latter when the run is scaled down: some 250 crossings in all.
+
 _SPACING = 0.05
 # Short beside a crossing time of 0.3, the shortest that S = 1 gives on these targets.
 _CHAINS = 4
@@ -25,7 +28,7 @@ _UNTUNED_EVENT_RATE = 0.2
 
 
 def median_crossing_times(
-    model: LogDensity, scale: np.ndarray, event_rate: float, start: np.ndarray, seed: int, cores: int
+    model: LogDensity, scale: np.ndarray, event_rate: float, start: np.ndarray, time: float, seed: int, cores: int
 ) -> np.ndarray:
     """Mean process time between two crossings of each coordinate's median.
 
@@ -36,29 +39,32 @@ def median_crossing_times(
     event_rate : float
     start : ndarray, shape (4, dim)
         Draws from the target.
+    time : float
+        Process time of each of the four chains.
     seed, cores : int
 
     Returns
     -------
     ndarray, shape (dim,)
     """
-    result = sample(
-        model,
-        scale=scale,
-        draws=round(_TIME_PER_CHAIN / _SPACING),
-        tune=0,
-        chains=_CHAINS,
-        cores=cores,
-        seed=seed,
-        init=start,
-        event_rate=event_rate,
-        sample_interval=_SPACING,
-        progress_bar=False,
-    )
+    with judged_by_the_report():
+        result = sample(
+            model,
+            scale=scale,
+            draws=round(time / _SPACING),
+            tune=0,
+            chains=_CHAINS,
+            cores=cores,
+            seed=seed,
+            init=start,
+            event_rate=event_rate,
+            sample_interval=_SPACING,
+            progress_bar=False,
+        )
     draws = unconstrained_draws(result)
     above = draws > np.median(draws, axis=(0, 1))
     n_crossings = np.count_nonzero(above[:, 1:] != above[:, :-1], axis=(0, 1))
-    return _CHAINS * _TIME_PER_CHAIN / np.maximum(n_crossings, 1)
+    return _CHAINS * time / np.maximum(n_crossings, 1)
 
 
 def draw_crossing_times(
@@ -85,9 +91,10 @@ def _times(
     model = TARGETS[result.cell.target].make()
     name = f"crossing-{label}-{result.cell.file_name}"
     start, seed = result.last[:_CHAINS], result.cell.seed
+    time = max(_TIME_PER_CHAIN / result.cell.scale_down, _SHORTEST_TIME_PER_CHAIN)
     return cached(
         directory / name,
-        lambda: {"times": median_crossing_times(model, scale, event_rate, start, seed, cores)},
+        lambda: {"times": median_crossing_times(model, scale, event_rate, start, time, seed, cores)},
     )["times"]
 
 
