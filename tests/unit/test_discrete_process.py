@@ -178,3 +178,12 @@ def test_what_does_not_belong_to_the_discrete_process_is_refused(settings, named
 def test_process_settings_are_checked(settings):
     with pytest.raises((TypeError, ValueError), match=next(iter(settings))):
         ProcessSettings("discrete", **settings)
+
+
+def test_tuners_are_compared_on_the_discrete_process():
+    comparison = grhmc.compare(
+        NORMALS, ("isg", "geo"), process="discrete", draws=200, tune=200, seed=1, progress_bar=False
+    )
+    for result in comparison.results.values():
+        assert result.attrs["process"] == "discrete"
+        assert "acceptance_rate" in result["sample_stats"]
