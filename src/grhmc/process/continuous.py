@@ -15,7 +15,7 @@ from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.dense_output import is_as_good_as_steps, momentum_at, position_at
 from grhmc.dynamics.density_call import evaluate_force
 from grhmc.dynamics.nystrom_step import attempt_step
-from grhmc.dynamics.phase import StepEnd, copy_to, kinetic_energy, move_to_end
+from grhmc.dynamics.phase import StepEnd, copy_to, inner_product, kinetic_energy, move_to_end
 from grhmc.dynamics.step_control import REFUSED_FACTOR, fit_to_event, step_factor
 from grhmc.events.rates import CONSTANT_RATE, find_due_fraction, rate_integral, time_until_due
 from grhmc.events.refreshment import draw_momentum, refresh_momentum
@@ -44,6 +44,7 @@ RAISED_OUTCOME = int(Outcome.DENSITY_RAISED)
 
 _MAX_BOUNCES_IN_ROW = 20
 _NEARLY_DUE = 1e-12
+_SMALLEST_ORBIT = 1e-4
 
 
 @inner_kernel
@@ -124,6 +125,8 @@ def try_step(process: Process, duration: float) -> tuple[int, StepEnd]:
         clock.step_size = REFUSED_FACTOR * duration
         return REFUSED, end
     error_ratio = error / settings.tolerance
+    if settings.rate != CONSTANT_RATE:
+        error_ratio /= small_orbit(clock.kinetic_energy, process.step.stage_forces[0])
     factor = step_factor(error_ratio, clock.error_ratio, process.tableau.error_order)
     if error_ratio > 1.0:
         if duration > settings.step_floor:
@@ -137,6 +140,17 @@ def try_step(process: Process, duration: float) -> tuple[int, StepEnd]:
         clock.accepted_step = duration
     # A step cut very short by an event says little about the error of longer ones: the proposal then stands.
     return ACCEPTED, end
+
+
+@kernel
+def small_orbit(kinetic_energy: float, force: np.ndarray) -> float:
+    """The size of the present orbit, root mean square of momentum and force, but at most 1: a factor of the tolerance.
+
+    On a small orbit few events fall due at a rate per arc length, so that a chain stays there long; an error that is
+    small beside 1 but not beside the orbit would then decide when it leaves, and in one dimension it hardly does.
+    """
+    square = (2.0 * kinetic_energy + inner_product(force, force)) / force.shape[0]
+    return min(1.0, max(np.sqrt(square), _SMALLEST_ORBIT))
 
 
 @inner_kernel
