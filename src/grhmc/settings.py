@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import numbers
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-INTEGRATORS = ("splitting", "rkn43", "rkn64", "leapfrog")
+INTEGRATORS = ("splitting", "rkn43", "rkn64")
+"""Of the continuous process."""
+
 SYMPLECTIC_INTEGRATORS = ("splitting", "leapfrog")
-"""Those whose steps of one size preserve volume and can be reversed, as the discrete process needs."""
+"""Of the discrete process: steps of one size preserve volume and can be reversed."""
 
 DEFAULT_TOLERANCES = {"splitting": 0.05, "rkn43": 0.015, "rkn64": 0.001, "leapfrog": 0.15}
 """Largest local error per step, in standardized units, by integrator."""
@@ -55,7 +57,7 @@ class IntegratorSettings:
     divergence_threshold: float = 10.0
 
     def __post_init__(self) -> None:
-        check_choice("integrator", self.name, INTEGRATORS)
+        check_choice("integrator", self.name, dict.fromkeys([*INTEGRATORS, *SYMPLECTIC_INTEGRATORS]))
         if self.tolerance is not None:
             check_number("tolerance", self.tolerance, above=0.0)
         check_number("largest_step", self.largest_step, above=0.0)
@@ -273,6 +275,8 @@ class RunSettings:
         check_count("n_time_averages", self.n_time_averages, at_least=1)
         if self.process.is_discrete:
             self._check_discrete()
+        else:
+            check_choice("integrator", self.integrator.name, INTEGRATORS)
         for name in ("save_warmup", "progress_bar", "check_gradient"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
@@ -305,7 +309,7 @@ class RunSettings:
         return self.draws // self.draws_per_interval
 
 
-def check_choice(name: str, value: Any, accepted: Sequence[str], otherwise: str = "") -> None:
+def check_choice(name: str, value: Any, accepted: Collection[str], otherwise: str = "") -> None:
     """Raise unless `value` is one of the accepted strings."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be one of {_quoted(accepted)}{otherwise}, got {value!r}")
@@ -370,5 +374,5 @@ def as_real_array(name: str, value: Any, accepted: str) -> np.ndarray:
     return np.array(array, dtype=np.float64)
 
 
-def _quoted(accepted: Sequence[str]) -> str:
+def _quoted(accepted: Collection[str]) -> str:
     return ", ".join(repr(choice) for choice in accepted)

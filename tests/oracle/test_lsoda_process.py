@@ -14,6 +14,8 @@ from grhmc.experiments.published import published_rows
 from grhmc.models.analytic import paper_target
 from grhmc.reference.lsoda_run import sample_with_lsoda
 
+pytestmark = pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")  # runs of a few draws
+
 PAPER_TIME = 1e6
 """Process time behind a published n_ode: ten trajectories of 100 000."""
 
