@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import grhmc
-from grhmc.models.analytic import gaussian, independent_normals
+from grhmc.models.analytic import gaussian, independent_normals, paper_target
 from grhmc.process.discrete import EXPONENTIAL_LENGTH, MOST_STEPS, UNIFORM_LENGTH, draw_n_steps
 from grhmc.settings import ProcessSettings
 from grhmc.tuning.trajectory_length import (
@@ -153,6 +153,13 @@ def test_a_wall_is_refused_not_crossed():
     assert draws.min() > 0.0
     assert draws.mean() == pytest.approx(np.sqrt(2.0 / np.pi), abs=0.1)
     assert result["sample_stats"]["diverging"].to_numpy().any()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_funnel_that_one_step_size_does_not_fit_is_warned_of(seed):
+    funnel = paper_target("F1").log_density()
+    with pytest.warns(grhmc.SamplingWarning, match=r"given up|ESS"):
+        grhmc.sample(funnel, process="discrete", seed=seed, progress_bar=False)
 
 
 @pytest.mark.parametrize(
