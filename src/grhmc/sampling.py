@@ -86,7 +86,7 @@ def sample(
     check_gradient: bool = True,
     random_seed: int | None = None,
 ) -> xarray.DataTree:
-    """Draw from a posterior by continuous-time randomized Hamiltonian Monte Carlo.
+    """Draw from a posterior by randomized Hamiltonian Monte Carlo, in continuous time or in Metropolized trajectories.
 
     Parameters
     ----------
@@ -109,8 +109,7 @@ def sample(
         Continuous time with adaptive steps; or Metropolized trajectories of equal steps and random length, one per
         draw, which are exact whatever the step but do not adapt it to the place.
     integrator : {"splitting", "rkn43", "rkn64", "leapfrog"}
-        Two-stage minimal-norm splitting, Runge-Kutta-Nyström pairs of order 4(3) and 6(4), or leapfrog. The discrete
-        process takes the first and the last.
+        Two-stage minimal-norm splitting; Runge-Kutta-Nyström pairs (continuous only); leapfrog (discrete only).
     tolerance : float
         Largest local error per step in any standardized coordinate (default: by integrator, `DEFAULT_TOLERANCES`).
         There is no Metropolis test: this controls the bias.
