@@ -17,11 +17,10 @@ import numpy as np
 from grhmc._jit import inner_kernel, kernel
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.phase import StepEnd, copy_to
-from grhmc.dynamics.time_averages import integrate_and_move
 from grhmc.events.refreshment import draw_momentum
 from grhmc.outcomes import Outcome
 from grhmc.process.continuous import attempt, follow_to_u_turn, look_for_u_turn, start_path
-from grhmc.process.recording import average_draw, mark_counters, record_history, record_state
+from grhmc.process.recording import average_draw, mark_counters, move_on, record_history, record_state
 from grhmc.process.state import Process, Records
 from grhmc.process.tuning_steps import change_scale_at_event
 from grhmc.tuning.dual_averaging import observe
@@ -117,7 +116,7 @@ def follow_trajectory(process: Process, records: Records, duration: float, n_ste
         Energy at the end over that at the start; NaN where the density is not finite, -inf after an exception. A
         trajectory is left early when its energy error passes the divergence threshold.
     """
-    clock, settings, step = process.clock[0], process.settings[0], process.step
+    clock, settings = process.clock[0], process.settings[0]
     error = 0.0
     for _ in range(n_steps):
         code, end, _ = attempt(process, duration)
@@ -133,22 +132,8 @@ def follow_trajectory(process: Process, records: Records, duration: float, n_ste
         record_history(process, records)
         if clock.searching_u_turn == 1:
             look_for_u_turn(process, duration)
-        integrate_and_move(
-            step.position,
-            step.momentum,
-            step.stage_forces[0],
-            step.end_position,
-            step.end_momentum,
-            step.stage_forces[-1],
-            duration,
-            0.0,
-            process.integrals.position,
-            process.integrals.position_squared,
-            process.n_crossings,
-        )
-        clock.time += duration
+        move_on(process, duration, end, 0.0)
         clock.path_rate_integral += duration
-        clock.log_density, clock.kinetic_energy = end.log_density, end.kinetic_energy
     return error
 
 

@@ -96,6 +96,14 @@ def commit_step(process: Process, duration: float, end: StepEnd, integrated: flo
             share = 1.0
             integrals.duration[0] += duration
             code = integrate_functions(integrals, process.functions, step, process.standardization, duration, 0.0, 1.0)
+    move_on(process, duration, end, share)
+    return code
+
+
+@kernel
+def move_on(process: Process, duration: float, end: StepEnd, share: float) -> None:
+    """Make the end of the step the present state, with `share` (1 or 0) of its path integrals; updates `process`."""
+    clock, step, integrals = process.clock[0], process.step, process.integrals
     integrate_and_move(
         step.position,
         step.momentum,
@@ -112,7 +120,6 @@ def commit_step(process: Process, duration: float, end: StepEnd, integrated: flo
     clock.time += duration
     clock.log_density = end.log_density
     clock.kinetic_energy = end.kinetic_energy
-    return code
 
 
 @inner_kernel
