@@ -20,8 +20,9 @@ from grhmc.models import (
 from grhmc.models.path_functions import path_functions_from_numba
 from grhmc.outcomes import InitializationError, Outcome, SamplingError
 from grhmc.plotting import plot_crossing_times, plot_ess_comparison, plot_scale_history, plot_trace_with_events
-from grhmc.sampling import Tuned, sample, tune
+from grhmc.sampling import sample
 from grhmc.settings import PaperWarmup, ProcessSettings
+from grhmc.tuned import Tuned, tune
 
 __all__ = [
     "Comparison",

@@ -56,6 +56,7 @@ def median_crossing_times(
             chains=_CHAINS,
             cores=cores,
             seed=seed,
+            process="continuous",
             init=start,
             event_rate=event_rate,
             sample_interval=_SPACING,

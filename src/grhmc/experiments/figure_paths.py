@@ -37,6 +37,7 @@ def path_of(scale: tuple[float, float], seed: int) -> tuple[np.ndarray, np.ndarr
             tune=0,
             chains=1,
             seed=seed,
+            process="continuous",
             init=[0.0, 0.0],
             integrator="rkn64",
             tolerance=1e-6,

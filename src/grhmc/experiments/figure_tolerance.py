@@ -78,6 +78,7 @@ def _run(tuned: CellResult, integrator: str, tolerance: float, cores: int) -> di
             chains=TRAJECTORIES,
             cores=cores,
             seed=tuned.cell.seed,
+            process="continuous",
             init=tuned.last,
             integrator=integrator,
             tolerance=tolerance,

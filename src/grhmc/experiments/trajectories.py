@@ -62,6 +62,7 @@ def _with_own_integrator(cell: Cell, model: LogDensity, cores: int) -> Trajector
             chains=TRAJECTORIES,
             cores=cores,
             seed=cell.seed,
+            process="continuous",
             init=starting_points(cell, model.dim),
             integrator=cell.integrator,
             tolerance=cell.tolerance,

@@ -1,0 +1,103 @@
+"""tune(): find a posterior's scale, centre and event rate, to look at or to hand to another sampler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from grhmc.run.programme import warmup_stages
+from grhmc.sampling import check_model, prepare, run_to_end
+from grhmc.settings import EventSettings, IntegratorSettings, PaperWarmup, RunSettings, ScaleSettings
+
+_MIN_TUNE = 20
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning found, to look at or to hand to another sampler.
+
+    Attributes
+    ----------
+    scale, centre : ndarray, shape (dim,)
+        Geometric and arithmetic means over chains, in the units of the unconstrained parameters. The mass matrix that
+        corresponds to `scale` is diag(scale**-2); other samplers call scale**2 the (inverse mass or metric) variances.
+    event_rate, time_to_u_turn : float
+        Geometric means over chains; per process time, and in process time.
+    n_gradients : int
+        Gradients spent by all chains together.
+    names : tuple of str
+        Of the unconstrained coordinates.
+    scale_per_chain, centre_per_chain : ndarray, shape (chains, dim)
+    event_rate_per_chain : ndarray, shape (chains,)
+    """
+
+    scale: np.ndarray
+    centre: np.ndarray
+    event_rate: float
+    time_to_u_turn: float
+    n_gradients: int
+    names: tuple[str, ...]
+    scale_per_chain: np.ndarray
+    centre_per_chain: np.ndarray
+    event_rate_per_chain: np.ndarray
+
+
+def tune(
+    model: Any,
+    *,
+    scale: str = "isg",
+    tune: int = 1000,
+    chains: int = 4,
+    cores: int | None = None,
+    seed: int | None = None,
+    init: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
+    integrator: str = "splitting",
+    tolerance: float | None = None,
+    event_rate: str | float = "tuned",
+    event_rate_kind: str = "constant",
+    warmup: str | PaperWarmup = "practical",
+    progress_bar: bool = True,
+    check_gradient: bool = True,
+) -> Tuned:
+    """Find the diagonal scale, centre and event rate of a posterior, without drawing from it afterwards.
+
+    Parameters are those of `sample`; `tune` must be at least 20.
+
+    Returns
+    -------
+    Tuned
+    """
+    if isinstance(tune, int) and not isinstance(tune, bool) and tune < _MIN_TUNE:
+        raise ValueError(f"tune must be {_MIN_TUNE} or more for a tuned scale, got {tune}")
+    model = check_model(model)
+    settings = RunSettings(
+        draws=1,
+        tune=tune,
+        chains=chains,
+        cores=cores,
+        seed=seed,
+        warmup=PaperWarmup.parse(warmup),
+        progress_bar=progress_bar,
+        check_gradient=check_gradient,
+        integrator=IntegratorSettings(integrator, tolerance),
+        events=EventSettings(event_rate, event_rate_kind),
+        scale=ScaleSettings.parse(scale, model.dim),
+    )
+    run = prepare(model, settings, warmup_stages(settings), init, None)
+    result = run_to_end(model, settings, run, None)
+    tuning = result["tuning"]
+    scales = np.asarray(tuning["scale"])
+    return Tuned(
+        scale=np.exp(np.log(scales).mean(axis=0)),
+        centre=np.asarray(tuning["centre"]).mean(axis=0),
+        event_rate=float(np.exp(np.log(tuning["event_rate"]).mean())),
+        time_to_u_turn=float(np.exp(np.log(tuning["time_to_u_turn"]).mean())),
+        n_gradients=int(np.asarray(tuning["n_gradients"]).sum()),
+        names=model.coordinate_names,
+        scale_per_chain=scales,
+        centre_per_chain=np.asarray(tuning["centre"]),
+        event_rate_per_chain=np.asarray(tuning["event_rate"]),
+    )
