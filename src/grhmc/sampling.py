@@ -53,6 +53,7 @@ def sample(
     save_warmup: bool = False,
     progress_bar: bool = True,
     check_gradient: bool = True,
+    diagnose: bool = True,
     random_seed: int | None = None,
 ) -> xarray.DataTree:
     """Draw from a posterior by randomized Hamiltonian Monte Carlo, in continuous time or in Metropolized trajectories.
@@ -101,6 +102,9 @@ def sample(
     check_gradient : bool
         Compare the gradient with finite differences at every chain's start. The sampler follows gradients only, so a
         wrong one would bias it without a sign.
+    diagnose : bool
+        Look at the draws at the end, warn of what speaks against them, and write it into ``attrs["diagnosis"]``.
+        `grhmc.diagnose` does the same later.
     random_seed : int
         The same as `seed`.
 
@@ -122,11 +126,15 @@ def sample(
 
     Warns
     -----
+    SamplingWarning
+        If the draws are in doubt.
     UserWarning
         If the log density does not depend on a parameter; if the run was interrupted (Ctrl-C), and the result holds
         what was drawn until then. An interrupt before the first draw is a KeyboardInterrupt.
     """
     model = check_model(model)
+    if not isinstance(diagnose, bool | np.bool_):
+        raise TypeError(f"diagnose must be True or False, got {diagnose!r}")
     settings = RunSettings(
         draws=draws,
         tune=tune,
@@ -146,7 +154,8 @@ def sample(
     stages = [*warmup_stages(settings), final_stage(settings)]
     run = prepare(model, settings, stages, init, path_functions)
     result = run_to_end(model, settings, run, path_functions)
-    record_diagnosis(result, model if check_gradient else None)
+    if diagnose:
+        record_diagnosis(result, model if check_gradient else None)
     return result
 
 

@@ -90,6 +90,7 @@ BAD_SETTINGS: list[tuple[dict[str, Any], type[Exception], tuple[str, ...]]] = [
     ({"save_warmup": 1}, TypeError, ("save_warmup", "True or False", "1")),
     ({"progress_bar": "no"}, TypeError, ("progress_bar", "True or False", "'no'")),
     ({"check_gradient": None}, TypeError, ("check_gradient", "True or False", "None")),
+    ({"diagnose": 1}, TypeError, ("diagnose", "True or False", "1")),
     # Scales.
     ({"scale": [1.0]}, ValueError, ("scale", "shape (2,)", "(1,)")),
     ({"scale": [[1.0, 2.0]]}, ValueError, ("scale", "shape (2,)", "(1, 2)")),

@@ -245,3 +245,18 @@ def test_chains_that_end_in_different_places_are_reported_not_averaged_in_silenc
     _, report = run(density, init=[[0.5], [0.5], [0.5], [58.0]])
     assert {"stuck_chain", "r_hat"} <= codes(report)
     assert next(f for f in report if f.code == "stuck_chain").chains == (3,)
+
+
+def test_a_run_that_is_not_to_be_diagnosed_warns_of_nothing_and_can_be_diagnosed_later() -> None:
+    apart = np.array([[-20.0], [-20.0], [20.0], [20.0]])
+
+    def two_modes(q: np.ndarray) -> tuple[float, np.ndarray]:
+        nearest = np.sign(q) * 20.0
+        return -0.5 * float((q - nearest) @ (q - nearest)), nearest - q
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = grhmc.from_python(two_modes, 1)
+        result = grhmc.sample(model, init=apart, draws=200, tune=100, seed=1, progress_bar=False, diagnose=False)
+    assert "diagnosis" not in result.attrs
+    assert "r_hat" in codes(grhmc.diagnose(result))

@@ -12,8 +12,7 @@ from grhmc.experiments.comparison import Verdict, compare_cell, conclusions, wor
 from grhmc.experiments.moments import cell_moments
 from grhmc.experiments.run_cell import run_cell
 
-# What a run warns of is not the question here.
-pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
+pytestmark = pytest.mark.statistical
 
 
 @functools.cache

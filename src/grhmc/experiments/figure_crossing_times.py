@@ -13,7 +13,6 @@ from grhmc.experiments.cache import cached
 from grhmc.experiments.canvas import BEFORE, colour, new_figure, save
 from grhmc.experiments.cells import CellResult
 from grhmc.experiments.document import Picture
-from grhmc.experiments.judgement import judged_by_the_report
 from grhmc.experiments.reading import unconstrained_draws
 from grhmc.experiments.targets import TARGETS
 from grhmc.models.log_density import LogDensity
@@ -47,21 +46,21 @@ def median_crossing_times(
     -------
     ndarray, shape (dim,)
     """
-    with judged_by_the_report():
-        result = sample(
-            model,
-            scale=scale,
-            draws=round(time / _SPACING),
-            tune=0,
-            chains=_CHAINS,
-            cores=cores,
-            seed=seed,
-            process="continuous",
-            init=start,
-            event_rate=event_rate,
-            sample_interval=_SPACING,
-            progress_bar=False,
-        )
+    result = sample(
+        model,
+        scale=scale,
+        draws=round(time / _SPACING),
+        tune=0,
+        chains=_CHAINS,
+        cores=cores,
+        seed=seed,
+        process="continuous",
+        init=start,
+        event_rate=event_rate,
+        sample_interval=_SPACING,
+        progress_bar=False,
+        diagnose=False,
+    )
     draws = unconstrained_draws(result)
     above = draws > np.median(draws, axis=(0, 1))
     n_crossings = np.count_nonzero(above[:, 1:] != above[:, :-1], axis=(0, 1))

@@ -10,7 +10,6 @@ import numpy as np
 from grhmc import sample
 from grhmc.experiments.canvas import MEDIAN, new_figure, save
 from grhmc.experiments.document import Picture
-from grhmc.experiments.judgement import judged_by_the_report
 from grhmc.experiments.reading import unconstrained_draws
 from grhmc.models.analytic import gaussian
 
@@ -29,22 +28,22 @@ _SCALES = {
 def path_of(scale: tuple[float, float], seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Times, shape (n,), and positions, shape (n, 2), along one path."""
     model = gaussian([0.0, 0.0], COVARIANCE).log_density()
-    with judged_by_the_report():
-        result = sample(
-            model,
-            scale=list(scale),
-            draws=round(LENGTH / _SPACING),
-            tune=0,
-            chains=1,
-            seed=seed,
-            process="continuous",
-            init=[0.0, 0.0],
-            integrator="rkn64",
-            tolerance=1e-6,
-            event_rate=EVENT_RATE,
-            sample_interval=_SPACING,
-            progress_bar=False,
-        )
+    result = sample(
+        model,
+        scale=list(scale),
+        draws=round(LENGTH / _SPACING),
+        tune=0,
+        chains=1,
+        seed=seed,
+        process="continuous",
+        init=[0.0, 0.0],
+        integrator="rkn64",
+        tolerance=1e-6,
+        event_rate=EVENT_RATE,
+        sample_interval=_SPACING,
+        progress_bar=False,
+        diagnose=False,
+    )
     positions = unconstrained_draws(result)[0]
     return _SPACING * np.arange(1, len(positions) + 1), positions
 

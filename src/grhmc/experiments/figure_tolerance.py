@@ -13,7 +13,6 @@ from grhmc.experiments.canvas import new_figure, plain_log_axis, save
 from grhmc.experiments.cells import SAMPLE_INTERVAL, TRAJECTORIES, CellResult
 from grhmc.experiments.document import Picture
 from grhmc.experiments.effective_size import monitor_ess
-from grhmc.experiments.judgement import judged_by_the_report
 from grhmc.experiments.reading import evaluations, unconstrained_draws
 from grhmc.experiments.targets import TARGETS
 from grhmc.settings import DEFAULT_TOLERANCES
@@ -69,23 +68,23 @@ def _point(directory: Path, tuned: CellResult, integrator: str, tolerance: float
 
 def _run(tuned: CellResult, integrator: str, tolerance: float, cores: int) -> dict[str, np.ndarray]:
     target = TARGETS[tuned.cell.target]
-    with judged_by_the_report():
-        result = sample(
-            target.make(),
-            scale=np.exp(np.log(tuned.scale).mean(axis=0)),
-            draws=_DRAWS,
-            tune=0,
-            chains=TRAJECTORIES,
-            cores=cores,
-            seed=tuned.cell.seed,
-            process="continuous",
-            init=tuned.last,
-            integrator=integrator,
-            tolerance=tolerance,
-            event_rate=float(np.exp(np.log(tuned.event_rate).mean())),
-            sample_interval=SAMPLE_INTERVAL,
-            progress_bar=False,
-        )
+    result = sample(
+        target.make(),
+        scale=np.exp(np.log(tuned.scale).mean(axis=0)),
+        draws=_DRAWS,
+        tune=0,
+        chains=TRAJECTORIES,
+        cores=cores,
+        seed=tuned.cell.seed,
+        process="continuous",
+        init=tuned.last,
+        integrator=integrator,
+        tolerance=tolerance,
+        event_rate=float(np.exp(np.log(tuned.event_rate).mean())),
+        sample_interval=SAMPLE_INTERVAL,
+        progress_bar=False,
+        diagnose=False,
+    )
     draws, n_evaluations = unconstrained_draws(result), int(evaluations(result).sum())
     ess = monitor_ess(draws)
     exact = None if target.exact is None else target.exact()

@@ -203,15 +203,21 @@ def _dataset(
     Not `arviz_base.from_dict` on everything at once: it knows one set of dims per name for all
     groups, and a posterior may well have a variable called "scale".
     """
-    from arviz_base import dict_to_dataset
+    import xarray
+    from arviz_base import generate_dims_coords, make_attrs
 
-    result = dict_to_dataset(
-        dict(variables),
-        coords={"chain": [int(record.chain) for record in records], **(coords or {})},
-        dims={name: list(axes) for name, axes in (dims or {}).items()},
-        sample_dims=list(sample_dims),
-        check_conventions=False,  # it warns where there are more chains than draws
-    )
+    # Not `arviz_base.dict_to_dataset`, which follows the same rules but makes and aligns a DataArray for every
+    # variable: that took longer than a short run.
+    coordinates = {"chain": [int(record.chain) for record in records], **(coords or {})}
+    arrays: dict[str, tuple[list[Any], np.ndarray]] = {}
+    used: dict[Any, Any] = {}
+    for name, values in variables.items():
+        named = [*sample_dims, *(dims or {}).get(name, ())]
+        # It warns where there are more chains than draws.
+        axes, found = generate_dims_coords(values.shape, name, named, coordinates, check_conventions=False)
+        arrays[name] = (axes, values)
+        used.update(found)
+    result = xarray.Dataset(arrays, coords=used, attrs=make_attrs())
     for name, description in _DESCRIPTIONS.get(group.removeprefix("warmup_"), {}).items():
         if name in result:
             result[name].attrs["description"] = description
