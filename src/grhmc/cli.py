@@ -12,12 +12,13 @@ import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from grhmc._files import replacing
+from grhmc._terminal import printable
 from grhmc._version import __version__
-from grhmc.cli_models import is_model_path, load_model, sample_command
+from grhmc.cli_messages import exit_if_interrupted, readable_errors, readable_warnings
+from grhmc.cli_models import is_model_path, load_model, sample_command, write_result
 from grhmc.experiments.command import ListOptionsCommand, paper
-from grhmc.outcomes import SamplingError
 
 # What takes long to import is imported by the commands, so that --help and --version answer at once.
 if TYPE_CHECKING:
@@ -85,13 +86,13 @@ def demo(
         f"{len(data.response)} women of Pima heritage, {len(data.columns)} standardized covariates "
         "and an intercept, coefficients ~ N(0, 100)"
     )
-    with readable_errors(), clock.measure("sampling"):
+    with readable_errors(), readable_warnings(), clock.measure("sampling"):
         result = sample(model, draws=draws, tune=tune, chains=chains, seed=seed)
     with clock.measure("diagnostics"):
         table = summary_table(summary(result))
     console.print()
     console.print(table)
-    with readable_errors(), clock.measure("comparing"):
+    with readable_errors(), readable_warnings(), clock.measure("comparing"):
         comparison = compare(model, draws=draws, tune=tune, chains=chains, seed=seed)
     console.print()
     console.print(comparison)
@@ -104,6 +105,7 @@ def demo(
     console.print(f"Everything is in {output.resolve()}", markup=False, soft_wrap=True)
     for line in clock.report([result, *comparison.results.values()]):
         console.print(line, highlight=False, soft_wrap=True)
+    exit_if_interrupted(result, *comparison.results.values())
 
 
 @app.command(name="compare")
@@ -122,7 +124,7 @@ def compare_command(
     """Compare the scale tuners on a data set, on one of the targets of Tran & Kleppe (2024), or on a model."""
     from grhmc.comparison import compare
 
-    with readable_errors():
+    with readable_errors(), readable_warnings():
         comparison = compare(
             _target(target, data),
             draws=draws,
@@ -133,6 +135,7 @@ def compare_command(
             tolerance=tolerance,
         )
     Console().print(comparison)
+    exit_if_interrupted(*comparison.results.values())
 
 
 def _target(name: str, data_file: Path | None) -> LogDensity:
@@ -164,7 +167,7 @@ def summary_table(summary: pandas.DataFrame) -> Table:
     for column in formats:
         table.add_column(headings.get(column, column), justify="right")
     for name, row in summary.iterrows():
-        table.add_row(Text(str(name)), *(text.format(row[c]) for c, text in formats.items()))
+        table.add_row(printable(str(name)), *(text.format(row[c]) for c, text in formats.items()))
     return table
 
 
@@ -185,7 +188,8 @@ def _write_figures(folder: Path, result: xarray.DataTree, comparison: Comparison
         "ess.png": plotting.plot_ess_comparison(comparison),
     }
     for name, figure in figures.items():
-        figure.savefig(folder / name, dpi=120)
+        with replacing(folder / name) as path:
+            figure.savefig(path, dpi=120)
         pyplot.close(figure)
     return f"Figures: {', '.join(figures)}"
 
@@ -196,19 +200,8 @@ def _write_draws(folder: Path, result: xarray.DataTree) -> str:
         import h5py  # noqa: F401
     except ImportError:
         return "Draws not written: install what NetCDF needs with pip install 'grhmc[store]'"
-    path = folder / "draws.nc"
-    result.to_netcdf(path, engine="h5netcdf")
-    return f"Draws: {path.name}, for xarray.open_datatree"
-
-
-@contextlib.contextmanager
-def readable_errors() -> Iterator[None]:
-    """Say what is wrong without a traceback, where that is all there is to know."""
-    try:
-        yield
-    except (ValueError, OSError, ImportError, SamplingError) as error:
-        Console(stderr=True).print(Text(f"error: {error}", style="red"))
-        raise typer.Exit(code=2) from error
+    write_result(result, folder / "draws.nc")
+    return "Draws: draws.nc, for xarray.open_datatree"
 
 
 class _Stopwatch:

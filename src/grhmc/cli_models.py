@@ -5,11 +5,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from grhmc._files import replacing
+from grhmc.cli_messages import IN_DOUBT, exit_if_interrupted, readable_errors, readable_warnings
 
 if TYPE_CHECKING:
     import xarray
@@ -69,39 +73,51 @@ def sample_command(
     integrator: Annotated[str, typer.Option(help="splitting, rkn43, rkn64 or leapfrog.")] = "splitting",
     tolerance: Annotated[float | None, typer.Option(help="Largest local error per step.")] = None,
     save_warmup: Annotated[bool, typer.Option(help="Keep the draws of the warm-up.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 3 if the draws are in doubt.")] = False,
 ) -> None:
-    """Sample a model: print a summary, and write the draws where asked."""
+    """Sample a model: print a summary, and write the draws where asked.
+
+    Exit codes: 0 done, 2 a wrong argument or a run that could not go on, 3 draws in doubt (with --strict), 130
+    interrupted.
+    """
     from rich.console import Console
 
-    from grhmc.cli import readable_errors, summary_table
+    from grhmc.cli import summary_table
     from grhmc.diagnostics import summary
     from grhmc.sampling import sample
 
     with readable_errors():
         if output is not None:
             check_output(output)
-        result = sample(
-            load_model(model, data),
-            draws=draws,
-            tune=tune,
-            chains=chains,
-            cores=cores,
-            seed=seed,
-            scale=scale,
-            process=process,
-            integrator=integrator,
-            tolerance=tolerance,
-            save_warmup=save_warmup,
-        )
+        log_density = load_model(model, data)
+        if output is not None:
+            check_output(output, log_density)
+        with readable_warnings() as in_doubt:
+            result = sample(
+                log_density,
+                draws=draws,
+                tune=tune,
+                chains=chains,
+                cores=cores,
+                seed=seed,
+                scale=scale,
+                process=process,
+                integrator=integrator,
+                tolerance=tolerance,
+                save_warmup=save_warmup,
+            )
         console = Console()
         console.print(summary_table(summary(result)))
         if output is not None:
             write_result(result, output)
-            console.print(f"Draws: {output}", soft_wrap=True, highlight=False)
+            console.print(f"Draws: {output}", soft_wrap=True, highlight=False, markup=False)
+        exit_if_interrupted(result)
+    if strict and in_doubt:
+        raise typer.Exit(code=IN_DOUBT)
 
 
-def check_output(path: Path) -> None:
-    """Raise unless a result can be written there: better before the sampling than after it.
+def check_output(path: Path, model: LogDensity | None = None) -> None:
+    """Raise unless a result (of the model) can be written there: better before the sampling than after it.
 
     Raises
     ------
@@ -113,15 +129,30 @@ def check_output(path: Path) -> None:
         raise ImportError(
             f"writing {path.suffix} needs {' and '.join(_WRITERS[path.suffix])}; pip install 'grhmc[store]'"
         )
+    if path.is_dir() and not (path.suffix == ".zarr" and _is_zarr_store(path)):
+        raise ValueError(f"output {str(path)!r} is a folder that no result was written to; give another name")
     path.parent.mkdir(parents=True, exist_ok=True)
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"no file can be written to the folder {str(path.parent)!r}")
+    if model is not None and path.suffix == ".zarr":
+        names = [*model.observed_data, *model.coords, *(variable.name for variable in model.variables)]
+        names += [axis for variable in model.variables for axis in variable.dims or ()]
+        separated = [name for name in names if "\\" in name]
+        if separated:
+            raise ValueError(f"zarr takes the backslash of {separated[0]!r} for a path separator; write .nc instead")
+
+
+def _is_zarr_store(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in ("zarr.json", ".zgroup")) or not any(folder.iterdir())
 
 
 def write_result(result: xarray.DataTree, path: Path) -> None:
-    """Write a result as NetCDF or zarr; what is there is replaced."""
-    if path.suffix == ".nc":
-        result.to_netcdf(path, engine="h5netcdf")
-    else:
-        result.to_zarr(path, mode="w", consolidated=False)  # zarr 3 has no standard for consolidated metadata
+    """Write a result as NetCDF or zarr; what is there is replaced, once all is written; a link is not followed."""
+    with replacing(path) as complete:
+        if path.suffix == ".nc":
+            result.to_netcdf(complete, engine="h5netcdf")
+        else:
+            result.to_zarr(complete, mode="w", consolidated=False)  # zarr 3 has no standard for consolidated metadata
 
 
 def _load_object(text: str) -> Any:

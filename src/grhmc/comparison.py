@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import numpy as np
 from rich.console import Console
 
 from grhmc.comparison_tables import html_tables, plain_text, rich_tables
+from grhmc.diagnosis import Report, SamplingWarning, warn_of_several
 from grhmc.diagnostics import effective_sample_size, iterate_parameters, largest_r_hat
 from grhmc.outcomes import SamplingError
 from grhmc.sampling import sample
@@ -134,6 +136,13 @@ class Comparison:
     seed: int
 
     @property
+    def reports(self) -> dict[str, Report]:
+        """What speaks against the draws of each tuner that has a result; see `grhmc.diagnose`."""
+        return {
+            tuner: Report.from_json(str(result.attrs.get("diagnosis", "[]"))) for tuner, result in self.results.items()
+        }
+
+    @property
     def tuners(self) -> tuple[str, ...]:
         """Those with a result, in the order in which they ran."""
         return tuple(summary.tuner for summary in self.summaries)
@@ -251,6 +260,11 @@ def compare(
         If `scales` is not as described; and whatever `sample` raises for the other arguments.
     SamplingError
         If every tuner failed.
+
+    Warns
+    -----
+    SamplingWarning
+        Once, if the draws of a tuner are in doubt: its findings name the tuner.
     """
     scales = _check_scales(scales)
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
@@ -261,19 +275,21 @@ def compare(
         if progress_bar:
             Console(stderr=True).print(f"scale tuner {scale} ({number} of {len(scales)})")
         try:
-            results[scale] = sample(
-                model,
-                scale=scale,
-                draws=draws,
-                tune=tune,
-                chains=chains,
-                cores=cores,
-                seed=seed,
-                process=process,
-                integrator=IntegratorSettings().name if integrator is None else integrator,
-                tolerance=tolerance,
-                progress_bar=progress_bar,
-            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SamplingWarning)  # of all tuners together, below
+                results[scale] = sample(
+                    model,
+                    scale=scale,
+                    draws=draws,
+                    tune=tune,
+                    chains=chains,
+                    cores=cores,
+                    seed=seed,
+                    process=process,
+                    integrator=IntegratorSettings().name if integrator is None else integrator,
+                    tolerance=tolerance,
+                    progress_bar=progress_bar,
+                )
         except SamplingError as error:
             last_error = error
             failures[scale] = str(error)
@@ -285,7 +301,9 @@ def compare(
             break
     if last_error is not None and not results:
         raise last_error
-    return compare_results(results, failures=failures, seed=seed)
+    comparison = compare_results(results, failures=failures, seed=seed)
+    warn_of_several({f"scale={tuner!r}": report for tuner, report in comparison.reports.items()})
+    return comparison
 
 
 def compare_results(

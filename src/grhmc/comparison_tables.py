@@ -13,6 +13,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from grhmc._terminal import printable
 from grhmc.run.progress import format_count
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def rich_tables(comparison: Comparison) -> Group:
             Text(f"\n{_PARAMETER_TITLE}", style="bold"),
             _rich_table(*_parameter_cells(comparison)),
         ]
-    parts += [Text(note) for note in (_left_out(comparison), *_failures(comparison)) if note]
+    parts += [printable(note) for note in _notes(comparison)]
     return Group(*parts)
 
 
@@ -61,8 +62,7 @@ def html_tables(comparison: Comparison) -> str:
     parts.append(f"<p>{html.escape(_NOTE)}</p>")
     if comparison.rows:
         parts.append(_html_table(_PARAMETER_TITLE, *_parameter_cells(comparison)))
-    notes = [note for note in (_left_out(comparison), *_failures(comparison)) if note]
-    parts += [f"<p>{html.escape(note)}</p>" for note in notes]
+    parts += [f"<p>{html.escape(note)}</p>" for note in _notes(comparison)]
     return "\n".join(parts)
 
 
@@ -115,13 +115,16 @@ def _parameter_cells(comparison: Comparison) -> tuple[list[str], list[list[str]]
     return headings, rows
 
 
-def _left_out(comparison: Comparison) -> str | None:
+def _notes(comparison: Comparison) -> list[str]:
+    """What the tables leave out, which draws are in doubt and why, and what failed."""
     n_more = len(comparison.parameters) - LARGEST_TABLE
-    return f"and {n_more} more parameters; see to_dataset()" if n_more > 0 else None
-
-
-def _failures(comparison: Comparison) -> list[str]:
-    return [f"{tuner} failed: {message}" for tuner, message in comparison.failures.items()]
+    notes = [f"and {n_more} more parameters; see to_dataset()"] if n_more > 0 else []
+    notes += [
+        f"{tuner} is in doubt: {', '.join(finding.code for finding in report.warnings)}"
+        for tuner, report in comparison.reports.items()
+        if not report.is_healthy
+    ]
+    return notes + [f"{tuner} failed: {message}" for tuner, message in comparison.failures.items()]
 
 
 def _rich_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -130,7 +133,7 @@ def _rich_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table
         is_word = heading in ("tuner", "parameter", "worst\nparameter")
         table.add_column(heading, justify="left" if is_word else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))  # Text: a name may look like markup
+        table.add_row(*(printable(cell) for cell in row))
     return table
 
 

@@ -1,6 +1,7 @@
 """The commands print tables, leave files, and say in a line what is wrong."""
 
 import builtins
+import warnings
 
 import pytest
 from typer.testing import CliRunner
@@ -8,6 +9,7 @@ from typer.testing import CliRunner
 import synthetic_runs
 from grhmc import __version__, comparison, sampling
 from grhmc.cli import app
+from grhmc.diagnosis import Finding, Report, SamplingWarning
 from grhmc.outcomes import Outcome, SamplingError
 
 SMALL = ["--draws", "20", "--tune", "20", "--chains", "2"]
@@ -114,3 +116,90 @@ def test_a_real_comparison_of_a_small_target():
     output = invoke("compare", "G1", *SMALL).stdout
     assert "x[0]" in output
     assert "geo" in output
+
+
+FINDING = Finding("r_hat", "warning", "R-hat of [a] is 3: the chains disagree.", ("[a]",))
+
+
+@pytest.fixture
+def doubtful_sample(monkeypatch):
+    """A sampler whose draws are in doubt with every tuner, and that says two other things."""
+
+    def sample(model, **arguments):
+        result = synthetic_runs.make_result(2, list(model.coordinate_names), model.dim, n_draws=20)
+        report = Report((FINDING,))
+        result.attrs["diagnosis"] = report.to_json()
+        warnings.warn("the log density does not depend on [a]", stacklevel=2)
+        warnings.warn("the log density does not depend on [a]", stacklevel=2)
+        warnings.warn(SamplingWarning("these draws are in doubt (grhmc.diagnose):\n- words", report), stacklevel=2)
+        return result
+
+    monkeypatch.setattr(sampling, "sample", sample)
+    monkeypatch.setattr(comparison, "sample", sample)
+    return sample
+
+
+@pytest.fixture
+def python_model(tmp_path):
+    path = tmp_path / "a_model.py"
+    path.write_text("import grhmc\nmodel = grhmc.from_python(lambda q: (-0.5 * q @ q, -q), 2)\n")
+    return f"{path}:model"
+
+
+def words(text):
+    """Without frames and line breaks."""
+    return " ".join(text.replace("│", " ").split())
+
+
+def test_what_is_in_doubt_is_said_once_and_without_a_line_of_code(doubtful_sample, python_model):
+    result = invoke("sample", python_model)
+    assert "R-hat" in result.stdout
+    assert "disagree" not in result.stdout
+    assert words(result.stderr).count("r_hat: R-hat of [a] is 3: the chains disagree.") == 1
+    assert result.stderr.count("warning: the log density does not depend on [a]") == 1
+    assert "SamplingWarning" not in result.stderr
+    assert ".py:" not in result.stderr
+
+
+def test_draws_in_doubt_are_an_exit_code_for_those_who_ask(doubtful_sample, python_model):
+    invoke("sample", python_model, "--strict", code=3)
+
+
+def test_draws_that_are_not_in_doubt_pass_the_strictest(fake_sample, python_model):
+    assert invoke("sample", python_model, "--strict").stderr == ""
+
+
+def test_a_comparison_says_of_each_tuner_what_is_in_doubt_and_warns_once(doubtful_sample):
+    result = invoke("compare", "G1")
+    for tuner in ("vari", "isg", "mct", "geo"):
+        assert f"{tuner} is in doubt: r_hat" in result.stdout
+        assert words(result.stderr).count(f"with scale='{tuner}', R-hat of [a] is 3") == 1
+    assert result.stderr.count("in doubt") == 1
+
+
+def test_the_demo_shows_both_warnings(doubtful_sample, tmp_path):
+    result = invoke("demo", "--output", str(tmp_path), *SMALL)
+    assert words(result.stderr).count("R-hat of [a] is 3") == 5
+
+
+@pytest.mark.parametrize("command", ["sample", "compare"])
+def test_an_interrupt_has_its_exit_code_and_shows_what_there_is(monkeypatch, python_model, command):
+    def sample(model, **arguments):
+        result = synthetic_runs.make_result(2, list(model.coordinate_names), model.dim, n_draws=20)
+        result.attrs["outcomes"] = "INTERRUPTED, STAGE_DONE"
+        warnings.warn("interrupted: the result holds 20 of 1000 draws", stacklevel=2)
+        return result
+
+    monkeypatch.setattr(sampling, "sample", sample)
+    monkeypatch.setattr(comparison, "sample", sample)
+    result = invoke(command, python_model, code=130)
+    assert "warning: interrupted: the result holds 20" in result.stderr
+    assert "x[0]" in result.stdout
+
+
+def test_an_interrupt_before_the_first_draw_has_it_too(monkeypatch, python_model):
+    def sample(model, **arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sampling, "sample", sample)
+    assert "Stopped" in invoke("sample", python_model, code=130).stderr

@@ -5,15 +5,18 @@ from __future__ import annotations
 import io
 import pickle
 import re
+import warnings
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
 
 import grhmc
 import synthetic_runs
 from grhmc.comparison import compare_results
+from grhmc.diagnosis import Finding
 from grhmc.experiments.cache import cached
 from grhmc.results.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 
@@ -104,6 +107,56 @@ def test_names_from_models_are_escaped_in_html() -> None:
     report = grhmc.diagnose(build_datatree(records, synthetic_runs.make_model([EVIL_NAME, "b", "c"]), {}))
     assert EVIL_NAME in str(report)
     assert "<b on" not in report._repr_html_()
+
+
+def test_names_and_labels_are_escaped_where_xarray_shows_a_result() -> None:
+    result = synthetic_runs.make_result(2, [EVIL_NAME, "b", "c"], n_draws=40)
+    result.attrs["note"] = EVIL
+    labelled = result["posterior"].to_dataset().assign_coords({EVIL_NAME + " axis": [EVIL]})
+    shown = xarray.DataTree(labelled, children={"whole": result})._repr_html_() + labelled._repr_html_()
+    assert "script&gt;" in shown
+    assert "<script>alert" not in shown
+    assert "<b on" not in shown
+
+
+def test_what_failed_and_what_is_in_doubt_is_escaped_in_a_comparison() -> None:
+    result = synthetic_runs.make_result(4, ["a", "b", "c"], n_draws=40)
+    result.attrs["diagnosis"] = grhmc.Report((Finding(EVIL, "warning", EVIL),)).to_json()
+    page = compare_results({"isg": result, EVIL: result}, failures={EVIL: EVIL})._repr_html_()
+    assert "script&gt;" in page
+    assert "<script>" not in page
+
+
+def test_a_terminal_is_shown_neither_markup_nor_control_characters() -> None:
+    result = synthetic_runs.make_result(4, ["[red]", "b", "c"], n_draws=40)
+    comparison = compare_results({"isg": result}, failures={"geo": "a\x1b[2Jb [bold]c"})
+    shown = str(comparison)
+    assert "[red]" in shown
+    assert "[bold]c" in shown
+    assert "\x1b" not in shown
+
+
+def test_names_in_figures_are_not_taken_for_mathematics() -> None:
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'grhmc[plot]'")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    from grhmc import plotting
+
+    result = synthetic_runs.make_result(2, ["$\\frac", "$a$", "c"], n_draws=40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for figure in (
+            plotting.plot_trace_with_events(result),
+            plotting.plot_scale_history(result),
+            plotting.plot_crossing_times(result).get_figure(root=True),
+            plotting.plot_ess_comparison(compare_results({"isg": result})),
+        ):
+            assert figure is not None
+            figure.savefig(io.BytesIO())
+            pyplot.close(figure)
 
 
 def test_names_from_data_are_escaped_in_a_report_page() -> None:

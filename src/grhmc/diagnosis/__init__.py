@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from grhmc.diagnosis.convergence import find_convergence_problems
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from grhmc.models.log_density import LogDensity
 
-__all__ = ["NOTE", "WARNING", "Finding", "Report", "SamplingWarning", "diagnose", "record_diagnosis"]
+__all__ = ["NOTE", "WARNING", "Finding", "Report", "SamplingWarning", "diagnose", "record_diagnosis", "warn_of_several"]
 
 ATTRIBUTE = "diagnosis"
 """Of a result's root: its report as JSON."""
@@ -127,3 +129,20 @@ def record_diagnosis(result: xarray.DataTree, model: LogDensity | None) -> None:
     lines = "\n".join(f"- {finding}" for finding in serious)
     # Three frames up: whoever called `sample`.
     warnings.warn(SamplingWarning(f"these draws are in doubt (grhmc.diagnose):\n{lines}", report), stacklevel=3)
+
+
+def warn_of_several(reports: Mapping[str, Report]) -> None:
+    """Warn once of what is serious in several runs' reports, by what to call each run; for whoever silenced `sample`.
+
+    The warning's report holds the warnings of all of them, each with its run's name before the message.
+    """
+    serious = [(name, finding) for name, report in reports.items() for finding in report.warnings]
+    if not serious:
+        return
+    findings = tuple(
+        dataclasses.replace(finding, message=f"with {name}, {finding.message}") for name, finding in serious
+    )
+    names = ", ".join(dict.fromkeys(name for name, _ in serious))
+    lines = "\n".join(f"- {finding}" for finding in findings)
+    message = f"the draws of {names} are in doubt (Comparison.reports):\n{lines}"
+    warnings.warn(SamplingWarning(message, Report(findings)), stacklevel=3)

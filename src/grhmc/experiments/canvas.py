@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grhmc._files import replacing
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -61,5 +63,6 @@ def plain_log_axis(axis: Axes) -> None:
 def save(figure: Figure, path: Path) -> Path:
     """Write a PNG."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=_DOTS_PER_INCH)
+    with replacing(path) as complete:
+        figure.savefig(complete, dpi=_DOTS_PER_INCH)
     return path

@@ -186,7 +186,7 @@ def load_cell(directory: Path, cell: Cell) -> CellResult | None:
     except CheckpointError:
         return None
     metadata = checkpoint.metadata
-    if metadata.get("version") != _VERSION or Cell(**metadata["cell"]) != cell:
+    if metadata.get("version") != _VERSION or metadata.get("cell") != dataclasses.asdict(cell):
         return None
     return CellResult(
         cell=cell,

@@ -104,4 +104,6 @@ def paper(
         console.print("Stopped. Finished cells are kept: the same command goes on from there.")
         raise typer.Exit(130) from None
     write_report(output, results, pictures, time.perf_counter() - began)
-    console.print(f"Wrote tables.csv, moments.csv, report.html and report.md to {output}", highlight=False)
+    console.print(
+        f"Wrote tables.csv, moments.csv, report.html and report.md to {output}", highlight=False, markup=False
+    )

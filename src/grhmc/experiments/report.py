@@ -10,6 +10,7 @@ import numba
 import numpy as np
 
 from grhmc import __version__
+from grhmc._files import replace_text
 from grhmc.experiments.cells import LSODA, CellResult
 from grhmc.experiments.comparison import Row, Verdict, compare_cell, conclusions
 from grhmc.experiments.document import Block, Bullets, Grid, Heading, Paragraph, Picture, to_html, to_markdown
@@ -57,8 +58,8 @@ def write_report(directory: Path, results: Sequence[CellResult], pictures: Seque
         blocks += [Heading("Figures"), *pictures]
     write_tables_csv(directory / "tables.csv", results)
     write_moments_csv(directory / "moments.csv", all_moments)
-    (directory / "report.html").write_text(to_html(blocks), encoding="utf-8")
-    (directory / "report.md").write_text(to_markdown(blocks, directory), encoding="utf-8")
+    replace_text(directory / "report.html", to_html(blocks))
+    replace_text(directory / "report.md", to_markdown(blocks, directory))
 
 
 def _by_path(results: Sequence[CellResult]) -> dict[str, list[CellResult]]:

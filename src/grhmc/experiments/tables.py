@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from grhmc._files import replacing
 from grhmc.experiments.cells import Cell, CellResult
 from grhmc.experiments.comparison import Conclusion, Row, Verdict, compare_cell
 from grhmc.experiments.document import Grid
@@ -161,7 +162,7 @@ def _path_columns(cell: Cell) -> dict[str, object]:
 
 
 def _write_csv(path: Path, rows: Sequence[dict[str, object]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with replacing(path) as complete, complete.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

@@ -16,6 +16,7 @@ from grhmc.models.variables import (
     Variable,
     check_coords,
     check_dim,
+    check_storable,
     check_variables,
     name_coordinates,
     parse_coords,
@@ -86,6 +87,8 @@ class LogDensity:
         self.holds_gil = holds_gil
         self._rebuild = rebuild
         check_variables(self.variables)
+        for name in self.observed_data:
+            check_storable(str(name), "observed_data")
         check_coords(self.variables, self.coords)
         self.coordinate_names = _coordinate_names(coordinate_names, self.variables, self.dim)
         size = sum(variable.size for variable in self.variables)

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from grhmc._files import private_folder
+
 _LIBRARY_SUFFIXES = (".so", ".dylib", ".dll")
 _INSTALL = (
     "install one with pip install 'grhmc[stan]' (stanli interprets Stan programs; bridgestan compiles them, with a C++ "
@@ -80,7 +82,7 @@ def read_data(data: Any) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
     try:
         parsed = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # brackets nested a thousand deep
         raise ValueError(f"data are not valid JSON: {error}") from error
     if not isinstance(parsed, dict):
         raise ValueError(
@@ -151,8 +153,9 @@ def _compile(source: Source) -> str:
         raise ImportError(f"backend='bridgestan' needs the package bridgestan; {_INSTALL}") from error
     path = source.file
     if not path:  # the same text compiles once per machine
-        folder = Path(tempfile.gettempdir()) / f"grhmc-stan-{os.getuid() if hasattr(os, 'getuid') else 0}"
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder = private_folder(
+            Path(tempfile.gettempdir(), f"grhmc-stan-{os.getuid() if hasattr(os, 'getuid') else 0}")
+        )
         path = str(folder / f"program_{hashlib.sha256(source.code.encode()).hexdigest()[:16]}.stan")
         Path(path).write_text(source.code, encoding="utf-8")
     try:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import operator
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 RESERVED_NAMES = ("chain", "draw")
+
+NAMES_OF_FILES = (".", "..", "zarr.json", ".zgroup", ".zattrs", ".zarray", ".zmetadata")
+"""What a folder calls itself and its parent, and zarr's own files."""
 
 Names = Iterable[str] | Mapping[str, int | Sequence[int]] | None
 """The `names` argument of the front-ends; see `parse_names`."""
@@ -120,10 +124,9 @@ def check_variables(variables: Sequence[Variable]) -> None:
     Raises
     ------
     TypeError, ValueError
-        If a name is not a string, is empty, repeated or reserved, contains ``/`` (the path
-        separator of an `xarray.DataTree`), or equals the name that another variable's axis will
-        get; if the number of `dims` differs from that of the axes, or one axis has the name of a
-        variable.
+        If a name is not a string, is empty, repeated or reserved, cannot be stored, or equals the
+        name that another variable's axis will get; if the number of `dims` differs from that of the
+        axes, or one axis has the name of a variable.
     """
     seen: set[str] = set()
     for variable in variables:
@@ -136,8 +139,7 @@ def check_variables(variables: Sequence[Variable]) -> None:
             raise ValueError(
                 f"the name {name!r} is taken by an axis of the results ({', '.join(RESERVED_NAMES)}); choose another"
             )
-        if "/" in name:
-            raise ValueError(f"names must not contain '/', the path separator of the results; got {name!r}")
+        check_storable(name, "names")
         if name in seen:
             raise ValueError(f"names must be distinct, but {name!r} occurs more than once")
         seen.add(name)
@@ -178,12 +180,29 @@ def _as_labels(dim: str, labels: Any) -> np.ndarray:
 def _check_axis_name(axis: Any, argument: str) -> str:
     if not isinstance(axis, str):
         raise TypeError(f"{argument} must name axes by strings, got {axis!r} of type {type(axis).__name__}")
-    if axis in RESERVED_NAMES or not axis.strip() or "/" in axis:
+    if axis in RESERVED_NAMES or not axis.strip():
         raise ValueError(
             f"{argument} must not name an axis {axis!r}: {', '.join(RESERVED_NAMES)} are axes of the results, and a "
-            "name must not be empty or contain '/'"
+            "name must not be empty"
         )
+    check_storable(axis, argument)
     return axis
+
+
+def check_storable(name: str, argument: str) -> None:
+    """Refuse names that a file cannot hold, or that a store of folders would take for a path or a file of its own.
+
+    Raises
+    ------
+    ValueError
+        If the name contains a slash or a control character, or is one of `NAMES_OF_FILES`.
+    """
+    if any(character == "/" or unicodedata.category(character) == "Cc" for character in name):
+        raise ValueError(
+            f"{argument} must not contain '/', the path separator of the results, or control characters; got {name!r}"
+        )
+    if not {*name.split("\\")}.isdisjoint(NAMES_OF_FILES):
+        raise ValueError(f"{argument} must not have the name {name!r}, which means something else in a zarr store")
 
 
 def check_coords(variables: Sequence[Variable], coords: Mapping[str, Any]) -> None:

@@ -7,12 +7,14 @@ import io
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from grhmc._files import replacing
 from grhmc._version import __version__
 
 FORMAT = "grhmc checkpoint"
@@ -74,7 +76,7 @@ def save_checkpoint(
         text = json.dumps(dict(metadata))
     except (TypeError, ValueError) as error:
         raise TypeError(f"metadata must be made of what JSON can hold: {error}") from error
-    with _replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with _whole_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(_HEADER, json.dumps(header))
         archive.writestr(_METADATA, text)
         for name, values in arrays.items():
@@ -119,6 +121,8 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
                 for name in archive.namelist()
                 if name.startswith(_ARRAYS)
             }
+            if not isinstance(metadata, dict):
+                raise CheckpointError(f"{path} is a damaged checkpoint: its metadata are no mapping")
     except CheckpointError:
         raise
     except zipfile.BadZipFile as error:
@@ -126,7 +130,13 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
             f"{path} is not a grhmc checkpoint, or was cut short or damaged ({error}); use an "
             "older checkpoint or start the run again"
         ) from error
-    except (KeyError, ValueError, EOFError) as error:
+    except (
+        KeyError,
+        ValueError,
+        EOFError,
+        RuntimeError,
+        zlib.error,
+    ) as error:  # RuntimeError: nested too deep, encrypted
         raise CheckpointError(
             f"{path} is a damaged checkpoint ({error}); use an older one or start the run again"
         ) from error
@@ -150,18 +160,9 @@ def _read_header(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[Any]:
-    """A binary file beside `path` that takes its place if all goes well, else vanishes."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: the folder {path.parent} does not exist")
-    # Not tempfile, whose files only their owner may read.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+def _whole_file(path: Path) -> Iterator[Any]:
+    """A binary file that takes the place of `path` once it is on the disk."""
+    with replacing(path) as complete, open(complete, "wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())

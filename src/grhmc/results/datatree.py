@@ -215,13 +215,18 @@ def _dataset(
         named = [*sample_dims, *(dims or {}).get(name, ())]
         # It warns where there are more chains than draws.
         axes, found = generate_dims_coords(values.shape, name, named, coordinates, check_conventions=False)
-        arrays[name] = (axes, values)
+        arrays[name] = (axes, _without_objects(values))
         used.update(found)
     result = xarray.Dataset(arrays, coords=used, attrs=make_attrs())
     for name, description in _DESCRIPTIONS.get(group.removeprefix("warmup_"), {}).items():
         if name in result:
             result[name].attrs["description"] = description
     return result
+
+
+def _without_objects(values: np.ndarray) -> np.ndarray:
+    """As they are, or as text: a file that holds Python objects could run code when it is read."""
+    return np.array(values.astype(str), dtype=np.str_) if values.dtype.hasobject else values
 
 
 def _posterior(group: str, records: Sequence[Record], model: LogDensity, draws: np.ndarray) -> xarray.Dataset:
