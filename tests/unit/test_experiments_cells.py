@@ -8,7 +8,9 @@ import io
 import numpy as np
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
+from grhmc.cli import app
 from grhmc.experiments import programme
 from grhmc.experiments.cells import Cell, CellResult, default_tolerance, load_cell, save_cell
 from grhmc.experiments.command import repeat_option_names
@@ -128,6 +130,26 @@ def test_a_plan_has_every_target_of_the_tables_asked_for():
         "rkn64": 1e-6,
         "splitting": default_tolerance("splitting"),
     }
+
+
+def test_a_plan_can_be_of_some_targets_only():
+    cells = plan_cells(
+        tables=[1, 2, 3, 4],
+        targets=["F2", "G3"],
+        methods=["isg"],
+        integrators=["lsoda"],
+        tolerance=None,
+        scale_down=2,
+        seed=1,
+    )
+    assert [cell.target for cell in cells] == ["G3", "F2"]
+
+
+def test_a_target_that_is_not_the_papers_is_refused_with_those_that_are(tmp_path):
+    result = CliRunner().invoke(app, ["paper", "--output", str(tmp_path), "--target", "G9"], env={"COLUMNS": "120"})
+    assert result.exit_code == 2
+    assert "G9" in result.output
+    assert "G1, G2" in result.output
 
 
 def test_shortened_runs_are_scaled_up_to_the_full_length():

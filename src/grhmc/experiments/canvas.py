@@ -63,6 +63,10 @@ def plain_log_axis(axis: Axes) -> None:
 def save(figure: Figure, path: Path) -> Path:
     """Write a PNG."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    layout = figure.get_layout_engine()
+    if layout is not None:  # once, where savefig would do it twice: it takes longer than the drawing
+        layout.execute(figure)
+        figure.set_layout_engine("none")
     with replacing(path) as complete:
         figure.savefig(complete, dpi=_DOTS_PER_INCH)
     return path

@@ -31,7 +31,7 @@ class Integrator(StrEnum):
 
 
 DEFAULT_INTEGRATORS = (Integrator.SPLITTING,)
-LIST_OPTIONS = ("--tables", "--method", "--integrator")
+LIST_OPTIONS = ("--tables", "--target", "--method", "--integrator")
 
 
 class ListOptionsCommand(TyperCommand):
@@ -60,6 +60,7 @@ def repeat_option_names(arguments: Sequence[str]) -> list[str]:
 def paper(
     output: Annotated[Path, typer.Option(help="Folder for the tables, the report, and one file per finished cell.")],
     tables: Annotated[list[int] | None, typer.Option(min=1, max=4, help="Which tables. Default: all.")] = None,
+    target: Annotated[list[str] | None, typer.Option(help="Which targets, such as G1 NG3. Default: all.")] = None,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures, too.")] = True,
     method: Annotated[list[Method] | None, typer.Option(help="Which methods. Default: all three.")] = None,
     integrator: Annotated[
@@ -89,6 +90,7 @@ def paper(
     began = time.perf_counter()
     cells = plan_cells(
         tables=sorted(set(tables)) if tables else (1, 2, 3, 4),
+        targets=_check_targets(target),
         methods=[one.value for one in (method or Method)],
         integrators=[one.value for one in (integrator or DEFAULT_INTEGRATORS)],
         tolerance=tolerance,
@@ -107,3 +109,12 @@ def paper(
     console.print(
         f"Wrote tables.csv, moments.csv, report.html and report.md to {output}", highlight=False, markup=False
     )
+
+
+def _check_targets(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    from grhmc.experiments.targets import TARGETS
+
+    unknown = [name for name in names or () if name not in TARGETS]
+    if unknown:
+        raise typer.BadParameter(f"there is no target {unknown[0]!r}; choose from {', '.join(TARGETS)}")
+    return tuple(names) if names else None

@@ -10,7 +10,7 @@ import numpy as np
 from grhmc import sample
 from grhmc.experiments.cache import cached
 from grhmc.experiments.canvas import new_figure, plain_log_axis, save
-from grhmc.experiments.cells import SAMPLE_INTERVAL, TRAJECTORIES, CellResult
+from grhmc.experiments.cells import SAMPLE_INTERVAL, TRAJECTORIES, Cell, CellResult
 from grhmc.experiments.document import Picture
 from grhmc.experiments.effective_size import monitor_ess
 from grhmc.experiments.reading import evaluations, unconstrained_draws
@@ -19,7 +19,9 @@ from grhmc.settings import DEFAULT_TOLERANCES
 
 SHOWN_TARGETS = ("G1", "NG2", "NG3", "BLR1")
 TOLERANCES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
-_DRAWS = 2000
+_DRAWS, _FEWEST_DRAWS = 2000, 400
+# Per trajectory; fewer when the run is scaled down.
+
 _STYLES = {"splitting": ("#d9822b", "o-"), "rkn43": ("#2a9d6f", "s-"), "rkn64": ("#33658a", "^-")}
 _LARGEST_FORCED_COST = 1e-4
 # Second-order steps at 1e-6 would take a hundred times as long as the rest of the figure.
@@ -52,11 +54,16 @@ def draw_tolerance(directory: Path, cells_directory: Path, results: Sequence[Cel
     axes[1][0].set_ylabel("worst moment, |difference| / s.e.", fontsize=9)
     axes[0][0].legend(fontsize=8, frameon=False)
     caption = (
-        f"Ten trajectories of {2 * _DRAWS:,} time units with S and λ as tuned by ISG. Above: the worst coordinate's "
-        "ESS per 100 000 evaluations. Below: the largest difference of a mean or mean square from its exact value "
-        "(BLR1: from the full run's), in Monte Carlo standard errors; red: 4. Dotted: the package's default tolerances."
+        f"Ten trajectories of {SAMPLE_INTERVAL * _draws(results[0].cell):,.0f} time units with S and λ as tuned by "
+        "ISG. Above: the worst coordinate's ESS per 100 000 evaluations. Below: the largest difference of a mean or "
+        "mean square from its exact value (BLR1: from the full run's), in Monte Carlo standard errors; red: 4. "
+        "Dotted: the package's default tolerances."
     )
     return [Picture(save(figure, directory / "tolerance.png"), caption)]
+
+
+def _draws(cell: Cell) -> int:
+    return max(_DRAWS // cell.scale_down, _FEWEST_DRAWS)
 
 
 def _point(directory: Path, tuned: CellResult, integrator: str, tolerance: float, cores: int) -> tuple[float, float]:
@@ -71,7 +78,7 @@ def _run(tuned: CellResult, integrator: str, tolerance: float, cores: int) -> di
     result = sample(
         target.make(),
         scale=np.exp(np.log(tuned.scale).mean(axis=0)),
-        draws=_DRAWS,
+        draws=_draws(tuned.cell),
         tune=0,
         chains=TRAJECTORIES,
         cores=cores,

@@ -21,6 +21,7 @@ _POLL_SECONDS = 0.2
 def plan_cells(
     *,
     tables: Sequence[int],
+    targets: Sequence[str] | None = None,
     methods: Sequence[str],
     integrators: Sequence[str],
     tolerance: float | None,
@@ -32,6 +33,8 @@ def plan_cells(
 
     Parameters
     ----------
+    targets : sequence of str or None
+        Of those in `tables`; None: all.
     tolerance : float or None
         None: each integrator's own, `default_tolerance`.
     """
@@ -47,7 +50,7 @@ def plan_cells(
         )
         for integrator in integrators
         for target in TARGETS.values()
-        if target.table in tables
+        if target.table in tables and (targets is None or target.name in targets)
         for method in methods
     ]
 

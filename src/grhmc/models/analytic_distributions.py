@@ -6,6 +6,7 @@ fixed grids below are exact to rounding.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -15,6 +16,9 @@ Distribution = Callable[[np.ndarray], np.ndarray]
 """A cumulative distribution function: from an array of values to an array of probabilities."""
 
 _erfc = np.vectorize(math.erfc, otypes=[np.float64])
+
+# An eigenvalue problem each time, and a distribution function is called many times.
+_gauss_legendre = functools.cache(np.polynomial.legendre.leggauss)
 
 
 def normal_cdf(mean: float, sd: float, x: np.ndarray) -> np.ndarray:
@@ -33,7 +37,7 @@ def student_t_cdf(degrees_of_freedom: float, mean: float, scale: float, x: np.nd
     log_constant = (
         math.lgamma((degrees_of_freedom + 1) / 2) - math.lgamma(degrees_of_freedom / 2) - 0.5 * math.log(math.pi)
     )
-    nodes, weights = np.polynomial.legendre.leggauss(64)
+    nodes, weights = _gauss_legendre(64)
     at = angle[..., np.newaxis] * (nodes + 1) / 2
     integral = 0.5 * angle * (np.cos(at) ** (degrees_of_freedom - 1) @ weights)
     return 0.5 + math.exp(log_constant) * integral
@@ -62,7 +66,7 @@ def double_well_nodes() -> tuple[np.ndarray, np.ndarray]:
 def double_well_cdf(x: np.ndarray) -> np.ndarray:
     """Distribution function of the density ∝ exp(−(1 − q²)²)."""
     x = np.clip(np.asarray(x, dtype=np.float64), -4, 4)
-    nodes, weights = np.polynomial.legendre.leggauss(200)
+    nodes, weights = _gauss_legendre(200)
 
     def integral(upper: np.ndarray) -> np.ndarray:
         at = upper[..., np.newaxis] * (nodes + 1) / 2
