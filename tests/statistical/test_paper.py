@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from grhmc.experiments.cells import METHODS, Cell, CellResult, default_tolerance
-from grhmc.experiments.comparison import Verdict, compare_cell, conclusions, worst_per_1e5
+from grhmc.experiments.comparison import (
+    Verdict,
+    compare_cell,
+    conclusions,
+    narrow_part_per_1e5,
+    worst_per_1e5,
+)
+from grhmc.experiments.effective_size import monitor_ess
 from grhmc.experiments.moments import cell_moments
 from grhmc.experiments.run_cell import run_cell
 
@@ -43,11 +50,36 @@ def test_mct_sees_the_time_between_modes():
     assert statement(["NG3"], "largest") == [True]
 
 
+def test_vari_falls_behind_in_the_narrow_part_of_the_steep_funnel():
+    # Where a run's error can be estimated, that is. The published ranking is of q2's mean: see the test below.
+    assert statement(["F2"], "narrow part") == [True]
+    isg, vari = (narrow_part_per_1e5(result("F2", method)) for method in ("isg", "vari"))
+    assert isg > 1.7 * vari
+    # Negative control: in the wide part, where paths are long, it is the other way round.
+    wide = {
+        method: result("F2", method).ess_probability[2, 1] / result("F2", method).n_sampling.sum() for method in METHODS
+    }
+    assert wide["vari"] > wide["isg"]
+
+
 def test_vari_costs_most_on_the_steep_funnel():
-    # Its published ranking by ESS, ISG > MCT > VARI, changes with the seed; its cost does not (docs/paper.md).
     n_evaluations = {method: int(result("F2", method).n_sampling.sum()) for method in METHODS}
     assert n_evaluations["vari"] > 2.5 * n_evaluations["isg"]
     assert n_evaluations["vari"] > 1.5 * n_evaluations["mct"] > n_evaluations["isg"]
+
+
+def test_one_long_excursion_decides_the_effective_sizes_on_the_steep_funnel():
+    # Why the published ranking on F2 comes out in one full run of fifteen (docs/paper.md). Independent draws of the
+    # funnel, ten times 50 000, and the same with 300 draws in a row around the widest point that such a run has seen.
+    rng = np.random.default_rng(20240105)
+    first = rng.standard_normal((10, 50_000))
+    draws = np.stack([first, np.exp(first) * rng.standard_normal(first.shape)], axis=2)
+    before = monitor_ess(draws)
+    time = np.linspace(0.0, np.pi, 300)
+    draws[4, 1000:1300] = np.stack([4.0 + 0.5 * np.sin(time), 110.0 * np.sin(time)], axis=1)
+    after = monitor_ess(draws)
+    assert after[0] < 0.6 * before[0]
+    assert after[1] < 0.02 * before[1]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from grhmc import PaperWarmup, sample
@@ -11,29 +9,7 @@ from grhmc.experiments.cells import LSODA, SAMPLE_INTERVAL, TRAJECTORIES, Cell
 from grhmc.experiments.reading import evaluations, unconstrained_draws
 from grhmc.models.log_density import LogDensity
 from grhmc.outcomes import Outcome
-
-
-@dataclass(frozen=True)
-class Trajectories:
-    """What a cell is summarized from; the fields are those of `CellResult`, with the draws.
-
-    Attributes
-    ----------
-    draws : ndarray, shape (10, n, d)
-    """
-
-    draws: np.ndarray
-    path_mean: np.ndarray
-    scale: np.ndarray
-    centre: np.ndarray
-    event_rate: np.ndarray
-    time_to_u_turn: np.ndarray
-    n_tuning: np.ndarray
-    n_sampling: np.ndarray
-    history_time: np.ndarray
-    history_scale: np.ndarray
-    tuning_seconds: float
-    sampling_seconds: float
+from grhmc.reference.lsoda_run import Trajectories, sample_with_lsoda
 
 
 def starting_points(cell: Cell, dim: int) -> np.ndarray:
@@ -93,9 +69,7 @@ def _with_own_integrator(cell: Cell, model: LogDensity, cores: int) -> Trajector
 
 
 def _with_lsoda(cell: Cell, model: LogDensity) -> Trajectories:
-    from grhmc.reference.lsoda_run import sample_with_lsoda
-
-    run = sample_with_lsoda(
+    return sample_with_lsoda(
         model,
         scale=cell.method,
         draws=cell.draws,
@@ -104,18 +78,4 @@ def _with_lsoda(cell: Cell, model: LogDensity) -> Trajectories:
         seed=cell.seed,
         tolerance=cell.tolerance,
         u_turn_factor=cell.u_turn_factor,
-    )
-    return Trajectories(
-        draws=run.draws,
-        path_mean=run.path_mean,
-        scale=run.scale,
-        centre=run.centre,
-        event_rate=run.event_rate,
-        time_to_u_turn=run.time_to_u_turn,
-        n_tuning=run.n_tuning,
-        n_sampling=run.n_sampling,
-        history_time=run.history_time,
-        history_scale=run.history_scale,
-        tuning_seconds=run.tuning_seconds,
-        sampling_seconds=run.sampling_seconds,
     )

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LsodaRun:
-    """Several trajectories; arrays have one row per trajectory.
+class Trajectories:
+    """Several trajectories, from LSODA or from `grhmc.sample`; arrays have one row per trajectory.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class LsodaRun:
     scale, centre : ndarray, shape (n, dim)
     event_rate, time_to_u_turn : ndarray, shape (n,)
     n_tuning, n_sampling : ndarray of int, shape (n,)
-        Right sides evaluated in tuning and in sampling, restarts included.
+        Right sides or gradients evaluated in tuning and in sampling, restarts included.
     history_time : ndarray, shape (k,);  history_scale : ndarray, shape (n, k, dim)
     tuning_seconds, sampling_seconds : float
         Of one core, all trajectories together.
@@ -63,7 +63,7 @@ def sample_with_lsoda(
     event_rate: float | None = None,
     time_factor: float = 1.0,
     u_turn_factor: float = 1.0,
-) -> LsodaRun:
+) -> Trajectories:
     """Tune as published and sample, on SciPy's LSODA.
 
     Parameters
@@ -138,7 +138,7 @@ def sample_with_lsoda(
         counts.append((n_tuning, process.dynamics.n_evaluations - n_tuning))
     n_rows = min(len(process.history) for process in processes)
     n_evaluations = np.array(counts, dtype=np.int64)
-    return LsodaRun(
+    return Trajectories(
         draws=kept,
         path_mean=np.array(path_means),
         scale=np.array([process.dynamics.scale for process in processes]),
