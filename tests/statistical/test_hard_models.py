@@ -125,13 +125,17 @@ def standard_errors_off(values: np.ndarray, exact: float) -> float:
     return abs(float(values.mean()) - exact) / float(np.asarray(array_stats.mcse(values, method="mean")))
 
 
+PROCESSES = ("continuous", "discrete")
+
+
 @pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("process", PROCESSES)
 @pytest.mark.parametrize("name", HARD)
-def test_a_hard_model_is_sampled_rightly_or_warned_of(name: str, seed: int) -> None:
+def test_a_hard_model_is_sampled_rightly_or_warned_of(name: str, process: str, seed: int) -> None:
     hard = HARD[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", grhmc.SamplingWarning)
-        result = grhmc.sample(hard.model(), seed=seed, progress_bar=False)
+        result = grhmc.sample(hard.model(), process=process, seed=seed, progress_bar=False)
     report = grhmc.Report.from_json(result.attrs["diagnosis"])
     draws = result["unconstrained_posterior"]["position"].to_numpy()
     assert np.all(np.isfinite(draws))
@@ -142,18 +146,28 @@ def test_a_hard_model_is_sampled_rightly_or_warned_of(name: str, seed: int) -> N
         assert standard_errors_off(function(draws), exact) < LIMIT, what
 
 
-@pytest.mark.parametrize("name", ["narrow", "far away", "banana"])
-def test_what_can_be_sampled_is_not_warned_of(name: str) -> None:
-    result = grhmc.sample(HARD[name].model(), seed=3, progress_bar=False)
+@pytest.mark.parametrize(
+    ("name", "process"),
+    [
+        ("narrow", "continuous"),
+        ("far away", "continuous"),
+        ("banana", "continuous"),
+        ("narrow", "discrete"),
+        ("far away", "discrete"),
+    ],
+)
+def test_what_can_be_sampled_is_not_warned_of(name: str, process: str) -> None:
+    result = grhmc.sample(HARD[name].model(), process=process, seed=3, progress_bar=False)
     assert result.attrs["diagnosis"].count('"warning"') == 0
 
 
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")
+@pytest.mark.parametrize("process", PROCESSES)
 @pytest.mark.parametrize("name", HARD)
-def test_a_hard_model_is_sampled_rightly_or_warned_of_with_twenty_seeds(name: str) -> None:
+def test_a_hard_model_is_sampled_rightly_or_warned_of_with_twenty_seeds(name: str, process: str) -> None:
     for seed in range(20):
-        test_a_hard_model_is_sampled_rightly_or_warned_of(name, seed)
+        test_a_hard_model_is_sampled_rightly_or_warned_of(name, process, seed)
 
 
 def test_the_comparison_notices_a_wrong_answer() -> None:

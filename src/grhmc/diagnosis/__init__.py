@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from grhmc.diagnosis.convergence import find_convergence_problems
 from grhmc.diagnosis.energy import find_energy_problems
 from grhmc.diagnosis.gradient import find_gradient_problems, gradient_at
+from grhmc.diagnosis.modes import find_missed_places
 from grhmc.diagnosis.process import find_process_problems
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, Report
 from grhmc.diagnosis.tails import find_heavy_tails
@@ -81,7 +82,7 @@ def diagnose(result: xarray.DataTree, model: LogDensity | None = None) -> Report
     return Report(tuple(sorted(findings, key=lambda finding: finding.severity != WARNING)))
 
 
-_CODES_OF_MODEL = ("wrong_gradient", "unused_parameter", "heavy_tails")
+_CODES_OF_MODEL = ("wrong_gradient", "unused_parameter", "heavy_tails", "missed_place")
 # Found by looking at the model, or only so.
 
 
@@ -108,7 +109,11 @@ def _findings_of_draws(result: xarray.DataTree, statistics: xarray.Dataset, mode
 def _findings_of_model(result: xarray.DataTree, statistics: xarray.Dataset, model: LogDensity) -> list[Finding]:
     draws = result["unconstrained_posterior"]["position"].transpose("chain", "draw", ...).to_numpy()
     ordered = statistics.transpose("chain", "draw")
-    return find_gradient_problems(model, draws, ordered["lp"].to_numpy(), ordered["energy_error"].to_numpy())
+    log_density = ordered["lp"].to_numpy()
+    findings = find_gradient_problems(model, draws, log_density, ordered["energy_error"].to_numpy())
+    if "tuning" in result.children:
+        findings += find_missed_places(model, draws, log_density, result["tuning"].to_dataset())
+    return findings
 
 
 def record_diagnosis(result: xarray.DataTree, model: LogDensity | None) -> None:

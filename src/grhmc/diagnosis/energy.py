@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.diagnosis.report import WARNING, Finding, listed_chains
+from grhmc.process.discrete import MOST_STEPS
 
 if TYPE_CHECKING:
     import xarray
@@ -43,8 +44,15 @@ DIVERGING_SHARE_LIMIT = 0.001
 """Of the discrete process's trajectories. In the funnel F1, whose sd comes out a fifth too small, two in a thousand are
 given up; on targets that it samples rightly mostly none, but up to six in a thousand."""
 
+HOPELESS_ENERGY_ERROR, HOPELESS_SHARE_LIMIT = 10.0, 0.02
+"""A trajectory whose energy rises by so much is refused; so many of all are too many. Of centred eight schools, whose
+neck is missed, it is 3 to 30 %; where one step suits all it is less than 0.2 %."""
+
 ACCEPTANCE_LIMIT = 0.4
 """Below this a chain of the discrete process, tuned to 0.75, sits where its step does not fit."""
+
+CUT_SHARE_LIMIT = 0.05
+"""Of a chain's trajectories, that had as many steps as are allowed."""
 
 E_BFMI_LIMIT = 0.2
 """Below this the momentum refreshments change the energy too little to explore it."""
@@ -60,7 +68,12 @@ def find_energy_problems(statistics: xarray.Dataset, dim: int) -> list[Finding]:
         return []
     diverging = statistics["diverging"].to_numpy()
     if "acceptance_rate" in statistics:  # the discrete process, which corrects for its energy errors
-        problems = _refused_trajectories(diverging, statistics["acceptance_rate"].to_numpy(), chain_names)
+        problems = [
+            *_refused_trajectories(
+                diverging, statistics["acceptance_rate"].to_numpy(), statistics["energy_error"].to_numpy(), chain_names
+            ),
+            *_cut_trajectories(statistics["n_steps"].to_numpy(), chain_names),
+        ]
     else:
         problems = _energy_errors(errors, diverging, dim, chain_names)
     return [*problems, *_energy_transitions(statistics, chain_names)]
@@ -99,18 +112,23 @@ def _energy_errors(errors: np.ndarray, diverging: np.ndarray, dim: int, chain_na
     return [Finding(code, WARNING, message, (), chains, largest, limit)]
 
 
-def _refused_trajectories(diverging: np.ndarray, acceptance: np.ndarray, chain_names: list[int]) -> list[Finding]:
-    """Trajectories given up on the way, and chains that refuse most."""
+def _refused_trajectories(
+    diverging: np.ndarray, acceptance: np.ndarray, errors: np.ndarray, chain_names: list[int]
+) -> list[Finding]:
+    """Trajectories given up on the way, or with no hope of being accepted, and chains that refuse most."""
     findings = []
-    share = float(diverging.mean())
-    if share > DIVERGING_SHARE_LIMIT:
-        chains = tuple(chain_names[c] for c in np.unique(np.nonzero(diverging)[0]))
+    share, hopeless = float(diverging.mean()), float(np.mean(errors > HOPELESS_ENERGY_ERROR))
+    if share > DIVERGING_SHARE_LIMIT or hopeless > HOPELESS_SHARE_LIMIT:
+        n_unbounded = int(diverging.sum())
+        suspicious = diverging | (errors > HOPELESS_ENERGY_ERROR)
+        chains = tuple(chain_names[c] for c in np.unique(np.nonzero(suspicious)[0]))
         message = (
-            f"{int(diverging.sum())} of {diverging.size} trajectories were given up ({listed_chains(chains)}): their "
-            "energy rose without bound, or they left the support. One step size does not suit the whole posterior, and "
-            "its narrow places are hardly visited. Use process='continuous', whose steps adapt, or reparameterize."
+            f"{int(suspicious.sum())} of {diverging.size} trajectories had no hope of being accepted "
+            f"({listed_chains(chains)}): their energy rose by more than {HOPELESS_ENERGY_ERROR:g} (of {n_unbounded} "
+            "without bound), or they left the support. One step size does not suit the whole posterior, and its narrow "
+            "places are hardly visited. Use process='continuous', whose steps adapt, or reparameterize."
         )
-        findings.append(Finding("diverging", WARNING, message, (), chains, share, DIVERGING_SHARE_LIMIT))
+        findings.append(Finding("diverging", WARNING, message, (), chains, max(share, hopeless), DIVERGING_SHARE_LIMIT))
     low = [chain for chain, mean in enumerate(acceptance.mean(axis=1)) if mean < ACCEPTANCE_LIMIT]
     if low:
         names = tuple(chain_names[chain] for chain in low)
@@ -121,6 +139,23 @@ def _refused_trajectories(diverging: np.ndarray, acceptance: np.ndarray, chain_n
         )
         findings.append(Finding("low_acceptance", WARNING, message, (), names, smallest, ACCEPTANCE_LIMIT))
     return findings
+
+
+def _cut_trajectories(n_steps: np.ndarray, chain_names: list[int]) -> list[Finding]:
+    """Chains whose step is so short that trajectories end before they have got anywhere."""
+    shares = (n_steps >= MOST_STEPS).mean(axis=1)
+    cut = [chain for chain, share in enumerate(shares) if share > CUT_SHARE_LIMIT]
+    if not cut:
+        return []
+    names = tuple(chain_names[chain] for chain in cut)
+    message = (
+        f"trajectories were cut at {MOST_STEPS} steps in {listed_chains(names)} ({shares.max():.0%} of them where they "
+        "are most): the step was tuned to be very short, as no longer one made more of them acceptable. Either the log "
+        "density has a jump that its gradient does not show (if/else, max, round, a table, an indicator), or the "
+        "gradient is wrong, or the posterior has some very narrow places, or directions of very different widths. The "
+        "draws, though unbiased, get nowhere. Correct the model, reparameterize, or use process='continuous'."
+    )
+    return [Finding("cut_trajectories", WARNING, message, (), names, float(shares.max()), CUT_SHARE_LIMIT)]
 
 
 def energy_bfmi(energy: np.ndarray, n_events: np.ndarray) -> np.ndarray:

@@ -320,7 +320,7 @@ class Chain:
         clock, records, tuner = self.process.clock[0], self.records, self.process.rate_tuner
         sampling = not self.stage.is_warmup
         n_rows = int(clock.history_index)
-        warmup = self.sampling_start.astype(np.int64) if sampling else [clock[name] for name in _AT_SAMPLING_START]
+        warmup = self.sampling_start if sampling else [clock[name] for name in _AT_SAMPLING_START]
         elapsed = clock.time - (self.sampling_start[1] if sampling else clock.stage_start_time)
         n_crossings = np.maximum(self.process.n_crossings, 1)
         return {
@@ -329,14 +329,14 @@ class Chain:
             "event_rate": np.array(clock.event_rate),
             "step_size": np.array(clock.trajectory_step if self.settings.process.is_discrete else clock.step_size),
             "time_to_u_turn": np.exp(tuner.log_process_time[0]),
-            "n_gradients": np.array(warmup[0]),
+            "n_gradients": np.array(int(warmup[0])),
             "n_event_rate_gradients": np.array(tuner.n_gradients[0]),
             "crossing_time": elapsed / n_crossings,
             "n_bounces": np.array(clock.n_bounces),
             "n_refused": np.array(clock.n_refused),
             "n_floored": np.array(clock.n_floored),
-            "n_warmup_bounces": np.array(warmup[2]),
-            "n_warmup_floored": np.array(warmup[3]),
+            "n_warmup_bounces": np.array(int(warmup[2])),
+            "n_warmup_floored": np.array(int(warmup[3])),
             "history_time": records.history_time[:n_rows],
             "history_scale": records.history_scale[:n_rows],
             "history_centre": records.history_centre[:n_rows],
