@@ -15,6 +15,9 @@ from grhmc.settings import as_real_array, as_vector
 MAX_TRIES = 100
 _HALF_WIDTH = 2.0
 
+LARGEST_LOG_DENSITY = 1e10
+"""In size, of a random start that is taken at once: of larger ones fewer than six digits are left after the point."""
+
 
 def parse_init(init: Any, model: LogDensity, chains: int) -> list[np.ndarray | None]:
     """A starting point per chain from a user's argument.
@@ -72,6 +75,9 @@ def find_start(
     both sides of 0 then start on both sides. Four independent ones would all be on one side in one run of eight, and
     agree on half a posterior.
 
+    A random point whose log density is larger in size than `LARGEST_LOG_DENSITY` is taken only if no better one is
+    found: in an ARMA model whose errors grow from observation to observation it is -1e100, and no step leads out.
+
     Raises
     ------
     InitializationError
@@ -80,48 +86,55 @@ def find_start(
         Whatever the density raised.
     """
     if init is not None:
-        gradient, problem = _try_point(model, init)
+        _, gradient, problem = _try_point(model, init)
         if gradient is None:
             raise InitializationError(
                 f"at init, {problem}. Give a point inside the model's support. {_describe(model, init)}"
             )
         return init.copy(), gradient
     point, problem = np.zeros(model.dim), ""
+    best: tuple[float, np.ndarray, np.ndarray] | None = None
     for number in range(MAX_TRIES):
         own = model.initial_point(rng)
         point = rng.uniform(-_HALF_WIDTH, _HALF_WIDTH, model.dim) if own is None else own
         if own is None and partner is not None and number == 0:
             point = -partner
-        gradient, problem = _try_point(model, point)
-        if gradient is not None:
+        log_density, gradient, problem = _try_point(model, point)
+        if gradient is None:
+            continue
+        if abs(log_density) <= LARGEST_LOG_DENSITY:
             return point, gradient
+        if best is None or log_density > best[0]:
+            best = log_density, point, gradient
+    if best is not None:
+        return best[1], best[2]
     raise InitializationError(
         f"none of {MAX_TRIES} random starting points has a finite log density and gradient: at the last one, "
         f"{problem}. Give a point inside the model's support as init. {_describe(model, point)}"
     )
 
 
-def _try_point(model: LogDensity, point: np.ndarray) -> tuple[np.ndarray | None, str]:
-    """The gradient at a point, or what is wrong there in words."""
-    gradient, problem = _evaluate(model, point)
+def _try_point(model: LogDensity, point: np.ndarray) -> tuple[float, np.ndarray | None, str]:
+    """The log density and the gradient at a point, or what is wrong there in words."""
+    log_density, gradient, problem = _evaluate(model, point)
     message = model.take_message()
-    return gradient, f"{problem} ({message})" if gradient is None and message else problem
+    return log_density, gradient, f"{problem} ({message})" if gradient is None and message else problem
 
 
-def _evaluate(model: LogDensity, point: np.ndarray) -> tuple[np.ndarray | None, str]:
+def _evaluate(model: LogDensity, point: np.ndarray) -> tuple[float, np.ndarray | None, str]:
     log_density, gradient, code = model.evaluate(point)
     if code == EXCEPTION:
         error = model.take_exception()
         raise (error if error is not None else RuntimeError("the log density failed without an exception"))
     if not np.isfinite(log_density):
-        return None, f"the log density is {log_density}"
+        return log_density, None, f"the log density is {log_density}"
     bad = np.flatnonzero(~np.isfinite(gradient))
     if len(bad):
         names = ", ".join(model.coordinate_names[j] for j in bad[:5])
-        return None, f"the gradient is not finite in {names}" + (", ..." if len(bad) > 5 else "")
+        return log_density, None, f"the gradient is not finite in {names}" + (", ..." if len(bad) > 5 else "")
     if code != 0:
-        return None, f"the log density reports code {code}"
-    return gradient, ""
+        return log_density, None, f"the log density reports code {code}"
+    return log_density, gradient, ""
 
 
 def _describe(model: LogDensity, point: np.ndarray) -> str:
