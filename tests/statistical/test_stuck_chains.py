@@ -181,9 +181,9 @@ def test_a_time_series_from_starts_where_its_errors_explode_is_mostly_right_and_
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("process", ["continuous", "discrete"])
-def test_a_predator_and_its_prey_from_any_start_are_never_silently_wrong(process: str) -> None:
-    outcomes = [outcome("Lotka-Volterra", process, seed) for seed in range(4)]
+def test_a_predator_and_its_prey_from_any_start_are_never_silently_wrong() -> None:
+    """By the continuous process: four runs take minutes, by the discrete one more than ten."""
+    outcomes = [outcome("Lotka-Volterra", "continuous", seed) for seed in range(4)]
     assert "wrong" not in outcomes
     assert outcomes.count("right") >= 2
 
