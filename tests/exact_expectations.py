@@ -38,9 +38,10 @@ def assert_exact(
 ) -> None:
     """Sample the target with these settings of `grhmc.sample` and compare with its exact expectations.
 
-    For the other arguments see `assert_expectations`.
+    By the continuous process, unless they say otherwise. For the other arguments see `assert_expectations`.
     """
     model = target.log_density()
+    settings = {"process": "continuous", **settings}
 
     def run(draws: int, seed: int):
         return grhmc.sample(model, draws=draws, seed=seed, progress_bar=False, cores=2, **settings)

@@ -15,7 +15,9 @@ from grhmc.dynamics.nystrom_step import attempt_step
 from grhmc.dynamics.phase import Step, StepEnd, init_step, move_to_end
 from grhmc.dynamics.standardization import Standardization
 from grhmc.models import LogDensity, from_python
+from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
+from grhmc.run.meeting import hold_meeting
 from grhmc.sampling import final_stage, prepare, warmup_stages
 from grhmc.settings import EventSettings, IntegratorSettings, ProcessSettings, RunSettings, ScaleSettings
 from grhmc.tuning.stages import Stage
@@ -197,9 +199,17 @@ def make_chain(model: LogDensity, settings: RunSettings, **how: Any) -> Chain:
     return chain
 
 
+def advance_alone(chain: Chain, n_gradients: int) -> Outcome:
+    """Advance a chain that has no others to wait for."""
+    outcome = chain.advance(n_gradients)
+    if outcome == Outcome.WAITING:
+        hold_meeting([chain])
+    return chain.outcome
+
+
 def finish(chain: Chain, block_sizes: Callable[[], int] = lambda: 100_000) -> Chain:
     """Advance a chain to its end in blocks of the given sizes."""
-    while chain.advance(block_sizes()) == 0:
+    while advance_alone(chain, block_sizes()) == Outcome.RUNNING:
         pass
     return chain
 

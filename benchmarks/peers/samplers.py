@@ -241,16 +241,14 @@ PEERS = (
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "default": {},
-    "continuous_geo": {"scale": "geo"},
-    "continuous_vari": {"scale": "vari"},
-    "continuous_mct": {"scale": "mct"},
-    "continuous_tolerance_0.02": {"tolerance": 0.02},
-    "continuous_rkn64_0.1": {"integrator": "rkn64", "tolerance": 0.1},
-    "continuous_geo_rkn43": {"scale": "geo", "integrator": "rkn43"},
-    "continuous_geo_rkn64": {"scale": "geo", "integrator": "rkn64"},
-    "discrete_isg": {"process": "discrete"},
-    "discrete_geo": {"process": "discrete", "scale": "geo"},
+    "isg": {"scale": "isg"},
+    "vari": {"scale": "vari"},
+    "mct": {"scale": "mct"},
+    "continuous": {"process": "continuous"},
+    "continuous_isg": {"process": "continuous", "scale": "isg"},
+    "discrete": {"process": "discrete"},
     "discrete_leapfrog": {"process": "discrete", "integrator": "leapfrog"},
+    "discrete_splitting": {"process": "discrete", "integrator": "splitting"},
 }
 """Ours: a name, and the arguments of `sample` that make it."""
 

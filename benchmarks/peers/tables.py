@@ -84,10 +84,9 @@ def summarize(rows: Iterable[Row], nanoseconds_per_gradient: float | None) -> Ce
 
 
 def nanoseconds(sampler: str, target: str) -> float | None:
-    """Measured by `timing.py`; configurations of the continuous process share the core of the default."""
-    core = "grhmc_default" if sampler.startswith("grhmc_continuous") else sampler
+    """Measured by `timing.py`."""
     for row in timing.read():
-        if (row["target"], row["sampler"]) == (target, core):
+        if (row["target"], row["sampler"]) == (target, sampler):
             return float(row["nanoseconds_per_gradient"])
     return None
 

@@ -19,7 +19,7 @@ from samplers import SAMPLERS, Sampler
 from targets import TARGETS, make_target
 
 OUTPUT = RESULTS / "timing.csv"
-NAMES = ("stan_nuts", "nutpie", "owalnuts", "walnutpie", "grhmc_default")
+NAMES = ("stan_nuts", "nutpie", "owalnuts", "walnutpie", "grhmc_default", "grhmc_continuous")
 FIELDS = ("target", "sampler", "nanoseconds_per_gradient")
 ROUNDS = 2
 LONG_SECONDS, MOST_DRAWS, MOST_NUMBERS = 2.0, 50_000, 20_000_000

@@ -66,11 +66,11 @@ def sample_command(
     chains: Annotated[int, typer.Option(min=1)] = 4,
     cores: Annotated[int | None, typer.Option(min=1)] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")] = None,
-    scale: Annotated[str, typer.Option(help="isg, vari, geo, mct or identity.")] = "isg",
+    scale: Annotated[str, typer.Option(help="isg, vari, geo, mct or identity.")] = "geo",
     process: Annotated[
-        str, typer.Option(help="continuous, or discrete: Metropolized trajectories of equal steps.")
-    ] = "continuous",
-    integrator: Annotated[str, typer.Option(help="splitting, rkn43, rkn64 or leapfrog.")] = "splitting",
+        str, typer.Option(help="auto, continuous, or discrete: Metropolized trajectories of equal steps.")
+    ] = "auto",
+    integrator: Annotated[str, typer.Option(help="auto, splitting, rkn43, rkn64 or leapfrog.")] = "auto",
     tolerance: Annotated[float | None, typer.Option(help="Largest local error per step.")] = None,
     save_warmup: Annotated[bool, typer.Option(help="Keep the draws of the warm-up.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 3 if the draws are in doubt.")] = False,

@@ -23,6 +23,8 @@ class Outcome(IntEnum):
     """Every direction out of the current position leads to a non-finite density."""
     INTERRUPTED = 5
     """The user asked to stop; what was drawn so far is kept."""
+    WAITING = 6
+    """The chain waits for the others, to put together what their tuning has found."""
 
 
 _EXPLANATIONS: dict[Outcome, str] = {
@@ -41,6 +43,7 @@ _EXPLANATIONS: dict[Outcome, str] = {
         "the chain is enclosed by points where the log density is not finite. "
         "Check the support of the model, or start elsewhere with `init`."
     ),
+    Outcome.WAITING: "the chain waits for the others.",
     Outcome.INTERRUPTED: "the run was interrupted; the draws made so far are kept.",
 }
 

@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 def sample(
     model: Any,
     *,
-    scale: str | Sequence[float] | np.ndarray = "isg",
+    scale: str | Sequence[float] | np.ndarray = "geo",
     draws: int = 1000,
     tune: int = 1000,
     chains: int = 4,
     cores: int | None = None,
     seed: int | None = None,
     init: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
-    process: str | ProcessSettings = "continuous",
-    integrator: str = "splitting",
+    process: str | ProcessSettings = "auto",
+    integrator: str = "auto",
     tolerance: float | None = None,
     event_rate: str | float = "tuned",
     event_rate_kind: str = "constant",
@@ -58,33 +58,39 @@ def sample(
 ) -> xarray.DataTree:
     """Draw from a posterior by randomized Hamiltonian Monte Carlo, in continuous time or in Metropolized trajectories.
 
+    Which of the two is decided during warm-up, by how much the steps of an adaptive integrator vary.
+
     Parameters
     ----------
     model : LogDensity, pymc.Model or bridgestan.StanModel
         A log density made by `from_stan`, `from_pymc`, `from_numba`, `from_python`, `from_pointer`, ...; or a model of
         another package as it is.
-    scale : {"isg", "vari", "geo", "mct", "identity"} or array of shape (dim,)
-        How the diagonal scale is tuned: by integrated squared gradients, by marginal variances, by the geometric mean
-        of these two, by median crossing times, or not at all; numbers fix it.
+    scale : {"geo", "isg", "vari", "mct", "identity"} or array of shape (dim,)
+        How the diagonal scale is tuned: by integrated squared gradients ("isg"), by marginal variances ("vari"), by the
+        geometric mean of these two, by median crossing times, or not at all; numbers fix it.
     draws, tune : int
-        Draws kept, and draws of warm-up, per chain. With ``tune=0`` the scale is what the gradient at the start
-        suggests (or the one given) and the event rate 1/π (or the one given).
+        Draws kept, and the most draws of warm-up, per chain; it ends sooner once the chains agree about the scale. With
+        ``tune=0`` the scale is what the gradient at the start suggests (or the one given) and the event rate 0.245, or
+        the one given.
     chains, cores : int
         Chains, and threads to run them on (default: as many as there are cores, at most one per chain).
     seed : int
-        The same seed gives the same draws, whatever `cores`.
+        The same seed gives the same draws, whatever `cores`. They depend on `chains`, which are tuned together.
     init : array of shape (dim,) or (chains, dim), or mapping of variable names to values
         Where chains start, unconstrained; default: the model's own starting point, or uniform(-2, 2).
-    process : {"continuous", "discrete"} or ProcessSettings
+    process : {"auto", "continuous", "discrete"} or ProcessSettings
         Continuous time with adaptive steps; or Metropolized trajectories of equal steps and random length, one per
-        draw, which are exact whatever the step but do not adapt it to the place.
-    integrator : {"splitting", "rkn43", "rkn64", "leapfrog"}
-        Two-stage minimal-norm splitting; Runge-Kutta-Nyström pairs (continuous only); leapfrog (discrete only).
+        draw, which are exact whatever the step but do not adapt it to the place. Auto: the discrete one if adaptive
+        steps vary little during warm-up; what it was is in ``attrs["process"]``. Arguments that belong to the
+        continuous one alone choose it.
+    integrator : {"auto", "splitting", "rkn43", "rkn64", "leapfrog"}
+        Two-stage minimal-norm splitting; Runge-Kutta-Nyström pairs (continuous only); leapfrog (discrete only). Auto:
+        splitting, and for the discrete process the one of its two that goes further per gradient.
     tolerance : float
-        Largest local error per step in any standardized coordinate (default: by integrator, `DEFAULT_TOLERANCES`).
-        There is no Metropolis test: this controls the bias.
+        Of the continuous process, largest local error per step in any standardized coordinate (default: by integrator,
+        `DEFAULT_TOLERANCES`). It has no Metropolis test: this controls the bias.
     event_rate : "tuned" or float
-        Momentum refreshments per process time; tuned: one per typical time to a U-turn.
+        Momentum refreshments per process time; tuned: one per 1.3 typical times to a U-turn.
     event_rate_kind : {"constant", "arc_length"}
         Arc length: `event_rate` is per arc length of the path.
     refreshment : "full" or float
@@ -94,7 +100,7 @@ def sample(
     path_functions : PathFunctionSet
         From `path_functions_from_numba`: functions of the parameters to average over the whole path.
     warmup : "practical", "paper" or PaperWarmup
-        How centre, scale and event rate are found: in growing windows of `tune` draws in all, or by the phases of
+        How centre, scale and event rate are found: in windows and rounds of `tune` draws at most, or by the phases of
         Tran & Kleppe (2024), counted in process time whatever `tune` is, from centre 0 and scale 1.
     save_warmup : bool
         Keep the draws of the warm-up.
@@ -273,7 +279,7 @@ def snapshot(chain: Chain) -> ChainSnapshot:
         chain=chain.index,
         stage=chain.stage.name,
         draws_done=chain.draws_done,
-        draws_total=sum(stage.n_draws for stage in chain.stages),
+        draws_total=chain.warmup_draws_before + chain.draws_to_come,
         n_gradients=int(clock.n_gradients),
         seconds=float(chain.seconds.sum()),
         event_rate=float(clock.event_rate),
@@ -297,8 +303,8 @@ def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[st
         "chains": settings.chains,
         "seed": settings.seed if settings.seed is not None else -1,
         "scale": settings.scale.tuner,
-        "process": settings.process.kind,
-        "integrator": settings.integrator.name,
+        "process": "discrete" if chains[0].is_discrete else "continuous",
+        "integrator": chains[0].integrator,
         "tolerance": settings.integrator.effective_tolerance,
         "event_rate": settings.events.rate,
         "event_rate_kind": settings.events.kind,

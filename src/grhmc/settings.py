@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 
+AUTO = "auto"
+"""The integrator, or the process, that suits the posterior."""
+
 INTEGRATORS = ("splitting", "rkn43", "rkn64")
-"""Of the continuous process."""
+"""Of the continuous process, the first by default."""
 
 SYMPLECTIC_INTEGRATORS = ("splitting", "leapfrog")
 """Of the discrete process: steps of one size preserve volume and can be reversed."""
@@ -20,8 +23,8 @@ SYMPLECTIC_INTEGRATORS = ("splitting", "leapfrog")
 DEFAULT_TOLERANCES = {"splitting": 0.05, "rkn43": 0.015, "rkn64": 0.001, "leapfrog": 0.15}
 """Largest local error per step, in standardized units, by integrator."""
 
-PROCESSES = ("continuous", "discrete")
-DEFAULT_TARGET_ACCEPT = {"splitting": 0.75, "leapfrog": 0.75}
+PROCESSES = (AUTO, "continuous", "discrete")
+DEFAULT_TARGET_ACCEPT = {"splitting": 0.9, "leapfrog": 0.75}
 """Mean acceptance of the discrete process's trajectories, by integrator."""
 
 SCALES = ("isg", "vari", "geo", "mct", "identity")
@@ -35,7 +38,7 @@ class IntegratorSettings:
     Attributes
     ----------
     name : str
-        One of ``"splitting"``, ``"rkn43"``, ``"rkn64"``, ``"leapfrog"``.
+        ``"auto"``, ``"splitting"``, ``"rkn43"``, ``"rkn64"`` or ``"leapfrog"``.
     tolerance : float or None
         Largest local error per step in any coordinate, of position and momentum, in standardized units (posterior
         standard deviations, roughly). None: the integrator's default.
@@ -49,7 +52,7 @@ class IntegratorSettings:
         Energy error along a path above which it counts as diverging.
     """
 
-    name: str = "splitting"
+    name: str = AUTO
     tolerance: float | None = None
     largest_step: float = 3.0
     step_floor: float = 1e-6
@@ -57,7 +60,7 @@ class IntegratorSettings:
     divergence_threshold: float = 10.0
 
     def __post_init__(self) -> None:
-        check_choice("integrator", self.name, dict.fromkeys([*INTEGRATORS, *SYMPLECTIC_INTEGRATORS]))
+        check_choice("integrator", self.name, dict.fromkeys([AUTO, *INTEGRATORS, *SYMPLECTIC_INTEGRATORS]))
         if self.tolerance is not None:
             check_number("tolerance", self.tolerance, above=0.0)
         check_number("largest_step", self.largest_step, above=0.0)
@@ -66,9 +69,19 @@ class IntegratorSettings:
         check_number("divergence_threshold", self.divergence_threshold, above=0.0)
 
     @property
+    def is_open(self) -> bool:
+        """True if it is left to the run."""
+        return self.name == AUTO
+
+    @property
+    def first(self) -> str:
+        """What a run begins with."""
+        return INTEGRATORS[0] if self.is_open else self.name
+
+    @property
     def effective_tolerance(self) -> float:
-        """The tolerance, or the integrator's default."""
-        return DEFAULT_TOLERANCES[self.name] if self.tolerance is None else float(self.tolerance)
+        """The tolerance, or the default of the integrator that a run begins with."""
+        return DEFAULT_TOLERANCES[self.first] if self.tolerance is None else float(self.tolerance)
 
 
 @dataclass(frozen=True)
@@ -90,7 +103,7 @@ class EventSettings:
     rate: str | float = "tuned"
     kind: str = "constant"
     refreshment: str | float = "full"
-    u_turn_factor: float = 1.0
+    u_turn_factor: float = 1.3
 
     def __post_init__(self) -> None:
         if isinstance(self.rate, str):
@@ -122,7 +135,8 @@ class ProcessSettings:
     Attributes
     ----------
     kind : str
-        ``"continuous"``, or ``"discrete"``: Metropolized trajectories of equal steps.
+        ``"continuous"``; ``"discrete"``: Metropolized trajectories of equal steps; or ``"auto"``: which of the two is
+        decided during warm-up.
     target_accept : float or None
         Mean acceptance that the step is tuned to. None: the integrator's default.
     length_law : str
@@ -132,7 +146,7 @@ class ProcessSettings:
         of a position do equally well.
     """
 
-    kind: str = "continuous"
+    kind: str = AUTO
     target_accept: float | None = None
     length_law: str = "uniform"
     u_turns_per_trajectory: float | None = None
@@ -144,11 +158,6 @@ class ProcessSettings:
             check_number("u_turns_per_trajectory", self.u_turns_per_trajectory, above=0.0)
         if self.target_accept is not None:
             check_number("target_accept", self.target_accept, above=0.0, below=1.0)
-
-    @property
-    def is_discrete(self) -> bool:
-        """True for the discrete process."""
-        return self.kind == "discrete"
 
     def effective_target_accept(self, integrator: str) -> float:
         """The target, or the integrator's default."""
@@ -169,7 +178,7 @@ class ScaleSettings:
         The user's scale, in the units of the parameters, for ``"fixed"``.
     """
 
-    tuner: str = "isg"
+    tuner: str = "geo"
     fixed: np.ndarray | None = None
 
     @classmethod
@@ -273,17 +282,17 @@ class RunSettings:
             check_number("sample_interval", self.sample_interval, above=0.0)
         check_number("u_turns_per_draw", self.u_turns_per_draw, above=0.0)
         check_count("n_time_averages", self.n_time_averages, at_least=1)
-        if self.process.is_discrete:
+        if self.process.kind == "discrete":
             self._check_discrete()
-        else:
-            check_choice("integrator", self.integrator.name, INTEGRATORS)
+        elif self.process.kind == "continuous":
+            check_choice("integrator of process='continuous'", self.integrator.name, (AUTO, *INTEGRATORS))
         for name in ("save_warmup", "progress_bar", "check_gradient"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
 
     def _check_discrete(self) -> None:
         """Refuse what only the continuous process has."""
-        check_choice("integrator of process='discrete'", self.integrator.name, SYMPLECTIC_INTEGRATORS)
+        check_choice("integrator of process='discrete'", self.integrator.name, (AUTO, *SYMPLECTIC_INTEGRATORS))
         if self.warmup is not None:
             raise ValueError("warmup='paper' is for process='continuous'; use warmup='practical'")
         if self.events.kind != "constant" or not self.events.is_tuned or self.events.persistence != 0.0:
@@ -291,6 +300,28 @@ class RunSettings:
                 "event_rate, event_rate_kind and refreshment belong to process='continuous'; "
                 "trajectories of process='discrete' follow the tuned time to a U-turn and refresh the momentum fully"
             )
+
+    @property
+    def process_kind(self) -> str:
+        """``"continuous"`` or ``"discrete"``; ``"auto"`` only where nothing else that was asked for decides.
+
+        What belongs to the continuous process alone (a tolerance, an event rate, a spacing of draws, its integrators,
+        the published warm-up) decides for it; leapfrog for the discrete one.
+        """
+        if self.process.kind != AUTO:
+            return self.process.kind
+        events = self.events
+        if (
+            self.integrator.tolerance is not None
+            or self.integrator.name in set(INTEGRATORS) - set(SYMPLECTIC_INTEGRATORS)
+            or not events.is_tuned
+            or events.kind != "constant"
+            or events.persistence != 0.0
+            or self.sample_interval is not None
+            or self.warmup is not None
+        ):
+            return "continuous"
+        return "discrete" if self.integrator.name == "leapfrog" else AUTO
 
     @property
     def n_threads(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from grhmc.run.programme import warmup_stages
 from grhmc.sampling import check_model, prepare, run_to_end
-from grhmc.settings import EventSettings, IntegratorSettings, PaperWarmup, RunSettings, ScaleSettings
+from grhmc.settings import EventSettings, IntegratorSettings, PaperWarmup, ProcessSettings, RunSettings, ScaleSettings
 
 _MIN_TUNE = 20
 
@@ -48,13 +48,13 @@ class Tuned:
 def tune(
     model: Any,
     *,
-    scale: str = "isg",
+    scale: str = "geo",
     tune: int = 1000,
     chains: int = 4,
     cores: int | None = None,
     seed: int | None = None,
     init: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
-    integrator: str = "splitting",
+    integrator: str = "auto",
     tolerance: float | None = None,
     event_rate: str | float = "tuned",
     event_rate_kind: str = "constant",
@@ -82,6 +82,7 @@ def tune(
         warmup=PaperWarmup.parse(warmup),
         progress_bar=progress_bar,
         check_gradient=check_gradient,
+        process=ProcessSettings("continuous"),
         integrator=IntegratorSettings(integrator, tolerance),
         events=EventSettings(event_rate, event_rate_kind),
         scale=ScaleSettings.parse(scale, model.dim),

@@ -80,7 +80,12 @@ BAD_SETTINGS: list[tuple[dict[str, Any], type[Exception], tuple[str, ...]]] = [
     ({"refreshment": -0.1}, ValueError, ("refreshment", "at least 0", "-0.1")),
     ({"refreshment": "half"}, ValueError, ("refreshment", "'full'", "[0, 1)", "'half'")),
     # Choices.
-    ({"integrator": "leapfrog"}, ValueError, ("integrator", "'splitting', 'rkn43', 'rkn64'", "'leapfrog'")),
+    (
+        {"integrator": "leapfrog", "process": "continuous"},
+        ValueError,
+        ("integrator of process='continuous'", "'splitting', 'rkn43', 'rkn64'", "'leapfrog'"),
+    ),
+    ({"integrator": "verlet"}, ValueError, ("integrator", "'splitting', 'rkn43', 'rkn64', 'leapfrog'", "'verlet'")),
     ({"integrator": 64}, TypeError, ("integrator", "'rkn64'", "64")),
     ({"event_rate_kind": "poisson"}, ValueError, ("event_rate_kind", "'constant', 'arc_length'", "'poisson'")),
     ({"scale": "nuts"}, ValueError, ("scale", "'isg'", "array of 2 positive numbers", "'nuts'")),
@@ -274,7 +279,7 @@ def test_a_wrong_gradient_is_refused_by_name(factor: float) -> None:
 def test_a_wrong_gradient_is_let_pass_when_the_user_says_so() -> None:
     flat = grhmc.from_python(lambda q: (-0.5 * float(q @ q), -0.5 * q), 2)
     with pytest.warns(grhmc.SamplingWarning, match="energy is not conserved"):
-        result = sample(flat, check_gradient=False)
+        result = sample(flat, check_gradient=False, process="continuous")
     assert result["posterior"]["x"].shape == (2, 10, 2)
 
 

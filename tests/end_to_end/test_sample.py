@@ -28,7 +28,7 @@ STATISTICS = {
 
 @pytest.fixture(scope="module")
 def result() -> Any:
-    return sample(save_warmup=True)
+    return sample(save_warmup=True, process="continuous")
 
 
 def test_the_result_is_a_datatree_with_arviz_groups(result: Any) -> None:
@@ -109,7 +109,8 @@ def test_settings_and_versions_are_in_the_attributes(result: Any) -> None:
         "tune": 100,
         "chains": 2,
         "seed": 1,
-        "scale": "isg",
+        "scale": "geo",
+        "process": "continuous",
         "integrator": "splitting",
         "event_rate": "tuned",
         "event_rate_kind": "constant",
@@ -120,9 +121,12 @@ def test_settings_and_versions_are_in_the_attributes(result: Any) -> None:
 
 
 def test_warm_up_draws_are_kept_only_on_request(result: Any) -> None:
-    assert result["warmup_posterior"]["b"].shape == (2, 100, 2)
+    n_chains, n_draws, n_values = result["warmup_posterior"]["b"].shape
+    assert (n_chains, n_values) == (2, 2)
+    assert 40 < n_draws <= 100  # it ends when the chains agree
+    assert np.all(result["warmup_posterior"]["b"].to_numpy().std(axis=(0, 1)) > 0.0)
     assert set(result["warmup_sample_stats"].data_vars) == STATISTICS
-    without = sample()
+    without = sample(process="continuous")
     assert not any(name.startswith("warmup") for name in without.children)
     np.testing.assert_array_equal(draws_of(without), draws_of(result))
 
@@ -139,8 +143,8 @@ def test_the_same_seed_gives_the_same_draws_on_any_number_of_cores(scale: str) -
         np.testing.assert_array_equal(one["sample_stats"][name], two["sample_stats"][name])
 
 
-def test_a_chain_does_not_depend_on_how_many_others_there_are() -> None:
-    np.testing.assert_array_equal(draws_of(sample(chains=1))[0], draws_of(sample(chains=3))[0])
+def test_chains_that_are_not_tuned_together_do_not_depend_on_how_many_others_there_are() -> None:
+    np.testing.assert_array_equal(draws_of(sample(chains=1, tune=0))[0], draws_of(sample(chains=3, tune=0))[0])
 
 
 def test_chains_differ_from_each_other() -> None:
@@ -173,13 +177,13 @@ def test_tune_gives_what_another_sampler_needs() -> None:
     assert tuned.scale_per_chain.shape == tuned.centre_per_chain.shape == (3, 3)
     assert tuned.event_rate_per_chain.shape == (3,)
     np.testing.assert_allclose(tuned.scale, np.exp(np.log(tuned.scale_per_chain).mean(axis=0)))
-    assert tuned.event_rate == pytest.approx(1.0 / tuned.time_to_u_turn, rel=1e-6)
+    assert tuned.event_rate == pytest.approx(1.0 / (1.3 * tuned.time_to_u_turn), rel=1e-6)
     assert tuned.n_gradients > 1000
 
 
 def test_tune_finds_what_sample_finds() -> None:
     tuned = grhmc.tune(model(), tune=100, chains=2, seed=1, progress_bar=False)
-    np.testing.assert_array_equal(tuned.scale_per_chain, sample()["tuning"]["scale"])
+    np.testing.assert_array_equal(tuned.scale_per_chain, sample(process="continuous")["tuning"]["scale"])
 
 
 def test_results_go_through_arviz() -> None:

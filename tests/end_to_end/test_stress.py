@@ -214,5 +214,5 @@ def test_noise_in_the_density_ends_in_a_warning_or_an_error(integrator: str) -> 
     with pytest.warns(grhmc.SamplingWarning, match="energy is not conserved"):
         grhmc.sample(
             grhmc.from_python(density, 2), check_gradient=False, cores=1, draws=300, tune=100, seed=1,
-            integrator=integrator, progress_bar=False,
+            integrator=integrator, process="continuous", progress_bar=False,
         )  # fmt: skip

@@ -68,7 +68,7 @@ def assert_exact_with(change: Any, tableau: Any = None) -> None:
         )
         chains = prepare(model, settings, [*warmup_stages(settings), final_stage(settings)], None, None)
         for chain in chains:
-            chain.process.step_tuner.log_value_average[:] = np.log(1.7)
+            chain.start_trajectory_step_at(1.7)
             change(chain)
         return run_to_end(model, settings, chains, None)
 

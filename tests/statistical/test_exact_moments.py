@@ -34,6 +34,17 @@ def test_moments_are_exact(name: str, tuner: str, integrator: str) -> None:
     )
 
 
+@pytest.mark.parametrize("name", [name for name in PAPER_TARGETS if name != "F2"])
+def test_the_default_settings_are_exact(name: str) -> None:
+    """Whichever process a run settles on."""
+    assert_exact(
+        paper_target(name),
+        draws=16_000,
+        largest_standard_error=0.03,
+        process="auto",
+    )
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("integrator", ["rkn43", "rkn64"])
 @pytest.mark.parametrize("tuner", TUNERS)

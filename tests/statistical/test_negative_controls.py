@@ -93,7 +93,15 @@ def assert_normals_are_exact(target: AnalyticTarget, factor: np.ndarray, *, scal
 
     def run(draws: int, seed: int):
         return grhmc.sample(
-            model, draws=draws, tune=200, seed=seed, scale=scale, check_gradient=False, progress_bar=False, cores=2
+            model,
+            draws=draws,
+            tune=200,
+            seed=seed,
+            scale=scale,
+            process="continuous",
+            check_gradient=False,
+            progress_bar=False,
+            cores=2,
         )
 
     def compare_run(result):

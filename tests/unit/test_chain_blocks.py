@@ -12,7 +12,15 @@ from grhmc.models.analytic import gaussian
 from grhmc.run.executors import run_chains
 from grhmc.tuning.scale_from_moments import GEO, MCT
 from grhmc.tuning.stages import paper_stages
-from kernel_helpers import assert_same_record, finish, make_chain, make_chains, record_arrays, run_settings
+from kernel_helpers import (
+    advance_alone,
+    assert_same_record,
+    finish,
+    make_chain,
+    make_chains,
+    record_arrays,
+    run_settings,
+)
 
 MODEL = gaussian([1.0, -20.0, 0.0], [[1.0, 0.5, 0.0], [0.5, 4.0, -0.1], [0.0, -0.1, 0.01]]).log_density()
 DIM = 3
@@ -33,6 +41,7 @@ VARIANTS = {
     "identity, partial": {"event_rate": 0.5, "refreshment": 0.7, "tune": 80},
     "discrete, isg": {"process": "discrete", "scale": "isg", **PRACTICAL},
     "discrete, mct, leapfrog": {"process": "discrete", "scale": "mct", "name": "leapfrog", **PRACTICAL},
+    "auto": {"process": "auto", "scale": "geo", **PRACTICAL, "tune": 300},
     "fixed, rkn64": {"scale": [1.0, 2.0, 0.1], "name": "rkn64", "tune": 80, "event_rate": "tuned"},
 }
 PAPER_VARIANTS = {
@@ -71,10 +80,11 @@ def test_other_seeds_give_other_draws(variant):
 
 
 @pytest.mark.parametrize("block_gradients", [None, 37])
-def test_draws_do_not_depend_on_threads(block_gradients):
+@pytest.mark.parametrize("variant", ["isg", "auto", "mct"])
+def test_draws_do_not_depend_on_threads(variant, block_gradients):
     runs = []
     for n_threads in (1, 2):
-        chains = make_chains(MODEL, run_settings(dim=DIM, draws=200, scale="isg", chains=3, **PRACTICAL))
+        chains = make_chains(MODEL, run_settings(dim=DIM, draws=200, chains=3, **VARIANTS[variant]))
         assert run_chains(chains, n_threads, lambda: None, block_gradients)
         runs.append(chains)
     for left, right in zip(*runs, strict=True):
@@ -99,7 +109,7 @@ def test_a_restored_chain_goes_on_as_the_saved_one(variant, share):
     saved = new_chain(variant)
     largest = min(50, total // 100)  # a block may go on to the end of a trajectory, but not of the run
     while saved.process.clock.n_gradients[0] < share * total:
-        assert saved.advance(int(rng.integers(1, largest))) == Outcome.RUNNING
+        assert advance_alone(saved, int(rng.integers(1, largest))) == Outcome.RUNNING
     arrays = through_a_file(saved.to_arrays())
     restored = new_chain(variant, seed=99)
     finish(restored, lambda: 200)  # a chain with a past of its own, to be overwritten

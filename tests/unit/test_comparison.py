@@ -165,7 +165,7 @@ def test_every_tuner_gets_the_same_seed_and_settings(fake_sample):
     assert arguments == same_arguments
     assert arguments["seed"] == found.seed
     assert (arguments["draws"], arguments["tolerance"]) == (7, 0.1)
-    assert arguments["integrator"] == "splitting"
+    assert arguments["integrator"] == "auto"
 
 
 def test_a_tuner_that_fails_is_reported_and_the_others_go_on(fake_sample):

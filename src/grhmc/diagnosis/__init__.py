@@ -110,7 +110,13 @@ def _findings_of_model(result: xarray.DataTree, statistics: xarray.Dataset, mode
     draws = result["unconstrained_posterior"]["position"].transpose("chain", "draw", ...).to_numpy()
     ordered = statistics.transpose("chain", "draw")
     log_density = ordered["lp"].to_numpy()
-    findings = find_gradient_problems(model, draws, log_density, ordered["energy_error"].to_numpy())
+    findings = find_gradient_problems(
+        model,
+        draws,
+        log_density,
+        ordered["energy_error"].to_numpy(),
+        is_discrete="acceptance_rate" in statistics,
+    )
     if "tuning" in result.children:
         findings += find_missed_places(model, draws, log_density, result["tuning"].to_dataset())
     return findings

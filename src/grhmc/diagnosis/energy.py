@@ -40,7 +40,7 @@ _REFERENCE_DIMS = (625, 100)
 # The integrator's error per coordinate is what the tolerance says, so that energy errors grow as √dim: root mean square
 # 0.12 in 100 dimensions and 1.2 in 10 000. From these dimensions on the two limits grow with them.
 
-DIVERGING_SHARE_LIMIT = 0.001
+DIVERGING_SHARE_LIMIT = 0.0015
 """Of the discrete process's trajectories. In the funnel F1, whose sd comes out a fifth too small, two in a thousand are
 given up; on targets that it samples rightly mostly none, but up to six in a thousand."""
 
@@ -50,6 +50,8 @@ neck is missed, it is 3 to 30 %; where one step suits all it is less than 0.2 %.
 
 ACCEPTANCE_LIMIT = 0.4
 """Below this a chain of the discrete process, tuned to 0.75, sits where its step does not fit."""
+_FEWEST_TRAJECTORIES = 50
+# Per chain, before their mean acceptance says anything.
 
 CUT_SHARE_LIMIT = 0.05
 """Of a chain's trajectories, that had as many steps as are allowed."""
@@ -130,7 +132,7 @@ def _refused_trajectories(
         )
         findings.append(Finding("diverging", WARNING, message, (), chains, max(share, hopeless), DIVERGING_SHARE_LIMIT))
     low = [chain for chain, mean in enumerate(acceptance.mean(axis=1)) if mean < ACCEPTANCE_LIMIT]
-    if low:
+    if low and acceptance.shape[1] >= _FEWEST_TRAJECTORIES:
         names = tuple(chain_names[chain] for chain in low)
         smallest = float(acceptance.mean(axis=1).min())
         message = (

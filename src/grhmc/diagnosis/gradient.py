@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grhmc.density_pointer import FINE
-from grhmc.diagnosis.report import WARNING, Finding, listed
+from grhmc.diagnosis.report import NOTE, WARNING, Finding, listed
 from grhmc.models.gradient_check import GradientError
 
 if TYPE_CHECKING:
@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 
 def find_gradient_problems(
-    model: LogDensity, draws: np.ndarray, log_density: np.ndarray, energy_error: np.ndarray
+    model: LogDensity,
+    draws: np.ndarray,
+    log_density: np.ndarray,
+    energy_error: np.ndarray,
+    *,
+    is_discrete: bool = False,
 ) -> list[Finding]:
     """Parameters that the density does not depend on, and a gradient that is wrong far out or where energy was lost.
 
@@ -38,7 +43,7 @@ def find_gradient_problems(
     }
     findings = [] if (unused := _unused(model, points[0])) is None else [unused]
     for index, where in chosen.items():
-        fault = _fault(model, points[index], where)
+        fault = _fault(model, points[index], where, is_discrete)
         if fault is not None:
             return [fault, *findings]
     return findings
@@ -62,7 +67,11 @@ def _furthest(points: np.ndarray) -> int:
     return int(np.argmax(np.abs(points[:, coordinate] - points[:, coordinate].mean())))
 
 
-def _fault(model: LogDensity, point: np.ndarray, where: str) -> Finding | None:
+_ROUGHNESS = 0.01
+# Far out a gradient of a solver, or a difference of its values, may be off by so much without harm.
+
+
+def _fault(model: LogDensity, point: np.ndarray, where: str, is_discrete: bool) -> Finding | None:
     try:
         model.check_gradient(point)
     except GradientError as error:
@@ -70,13 +79,19 @@ def _fault(model: LogDensity, point: np.ndarray, where: str) -> Finding | None:
             return None
         names = error.coordinates
         gradient, measured = _worst(error.gradient, error.finite_differences)
+        if abs(gradient - measured) < _ROUGHNESS * max(abs(gradient), abs(measured)):
+            return None
+        consequence = (
+            "The Metropolis test corrects for it, at the price of refused trajectories"
+            if is_discrete
+            else "The sampler follows gradients only and has no Metropolis test: these draws are biased"
+        )
         message = (
             f"at {where} the gradient is not that of the log density in {listed(names)} (it says {gradient:.4g}, "
-            f"finite differences {measured:.4g}), although it was right where the chains started. The sampler follows "
-            "gradients only and has no Metropolis test: these draws are biased. Look for a branch, a clipped value or "
-            "a special case in the model that its gradient leaves out."
+            f"finite differences {measured:.4g}), although it was right where the chains started. {consequence}. Look "
+            "for a branch, a clipped value or a special case in the model that its gradient leaves out."
         )
-        return Finding("wrong_gradient", WARNING, message, names)
+        return Finding("wrong_gradient", NOTE if is_discrete else WARNING, message, names)
     except Exception:  # the run is over: what the density does now is no longer its affair
         return None
     return None

@@ -205,6 +205,11 @@ def observe_step(process: Process, records: Records, duration: float, end: StepE
     record_history(process, records)
     if settings.scale != FIXED:
         observe_for_tuning(process, duration, was_cut)
+    if settings.tune_event_rate == 1 or settings.tune_step == 1:
+        log_step = np.log(clock.step_size)
+        clock.step_time += duration
+        clock.step_log += duration * log_step
+        clock.step_log_squared += duration * log_step * log_step
     if clock.searching_u_turn == 1:
         look_for_u_turn(process, duration)
 

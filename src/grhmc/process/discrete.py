@@ -37,7 +37,7 @@ MOST_STEPS = 1024
 JITTER = 0.1
 """A trajectory's steps are up to this share shorter or longer than the tuned one, so that no orbit closes on itself."""
 
-_FOLLOWED = 5
+_FOLLOWED = 10
 # One trajectory in so many is followed to its U-turn while that is tuned.
 
 RUNNING = int(Outcome.RUNNING)
@@ -83,7 +83,7 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         clock.log_density, clock.kinetic_energy = start.log_density, start.kinetic_energy
     if settings.tune_step == 1:
         observe(process.step_tuner, 0, settings.target_acceptance - acceptance)
-        clock.trajectory_step = np.exp(process.step_tuner.log_value[0])
+        clock.trajectory_step = min(np.exp(process.step_tuner.log_value[0]), settings.largest_trajectory_step)
     if settings.tune_event_rate == 1:
         settings.mean_length = settings.length_factor * np.exp(process.rate_tuner.log_process_time[0])
     clock.energy_error = error if np.isfinite(error) else np.inf

@@ -6,6 +6,8 @@ them in place. Scalars live in one-element record arrays, so that a whole chain 
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from grhmc._kernel_struct import passed_by_reference
@@ -80,6 +82,9 @@ CLOCK_DTYPE = np.dtype(
         ("drawn_events", "i8"),
         ("drawn_diverging", "i8"),
         ("stage_start_time", "f8"),
+        ("step_time", "f8"),  # while event rate or step are tuned, since the stage began: time of accepted steps,
+        ("step_log", "f8"),  # and the integrals over it of the logarithm of the step proposed next,
+        ("step_log_squared", "f8"),  # and of that squared
     ]
 )
 
@@ -88,6 +93,7 @@ SETTINGS_DTYPE = np.dtype(
         ("process", "i8"),
         ("length_law", "i8"),  # of the discrete process's trajectories
         ("mean_length", "f8"),
+        ("largest_trajectory_step", "f8"),
         ("length_factor", "f8"),  # mean length over the time to a U-turn
         ("tune_step", "i8"),
         ("tune_length", "i8"),
@@ -195,8 +201,6 @@ def init_process(
     """Allocate a chain's state; `place` in process.continuous puts it at its starting point."""
     clock = np.zeros(1, dtype=CLOCK_DTYPE).view(np.recarray)
     clock.event_rate[0] = event_rate
-    cut_weights = np.zeros(tableau.nodes.shape[0])
-    cut_weights[[0, -1]] = 0.5
     n_functions = functions.output.shape[0]
     return Process(
         density=init_density(address, user_data, dim),
@@ -208,7 +212,7 @@ def init_process(
         remembered=aligned_zeros(3, dim),
         trajectory_start=aligned_zeros(2, dim),
         scratch=aligned_zeros(2, dim),
-        cut_weights=cut_weights,
+        cut_weights=_cut_weights(tableau),
         previous_moments=init_moments(dim),
         moments=init_moments(dim),
         crossing=init_crossing_time_tuner(scale),
@@ -221,6 +225,21 @@ def init_process(
         settings=np.zeros(1, dtype=SETTINGS_DTYPE).view(np.recarray),
         rng=rng,
     )
+
+
+def with_tableau(process: Process, tableau: TableauArrays) -> Process:
+    """The same state, to be continued with another integrator. The arrays are shared but for those of a step."""
+    dim = len(process.step.position)
+    step = init_step(dim, tableau.nodes.shape[0])
+    step.position[:], step.momentum[:] = process.step.position, process.step.momentum
+    step.stage_forces[0] = process.step.stage_forces[0]
+    return dataclasses.replace(process, tableau=tableau, step=step, cut_weights=_cut_weights(tableau))
+
+
+def _cut_weights(tableau: TableauArrays) -> np.ndarray:
+    weights = np.zeros(tableau.nodes.shape[0])
+    weights[[0, -1]] = 0.5
+    return weights
 
 
 def init_records(dim: int, n_draws: int, n_intervals: int, n_functions: int, n_history: int) -> Records:

@@ -24,10 +24,12 @@ from grhmc.process.state import (
     DISCRETE,
     init_process,
     init_records,
+    with_tableau,
 )
 from grhmc.run.chain_record import ChainCounts, ChainRecord, named_statistics
 from grhmc.run.plain_arrays import walk_arrays
 from grhmc.run.seeds import generator_to_array, restore_generator
+from grhmc.settings import SYMPLECTIC_INTEGRATORS
 from grhmc.tuning.event_rate import init_event_rate_tuner
 from grhmc.tuning.moments import begin_window, forget
 from grhmc.tuning.scale_crossing_time import init_crossing_time_tuner
@@ -50,11 +52,26 @@ FIRST_U_TURNS_PER_TRAJECTORY = 0.4
 FEWEST_U_TURNS_PER_TRAJECTORY, MOST_U_TURNS_PER_TRAJECTORY = 0.3, 1.2
 """Mean length of the discrete process's trajectories over the time to a U-turn: at first, and the bounds of tuning."""
 
+LARGEST_STEP_PER_U_TURN = 0.6
+"""Longest step of the discrete process over the time to a U-turn: one that is longer comes back to where it was."""
+
 HISTORY_ROWS_PER_STAGE = 60
 """Rows of tuning history each stage of warm-up leaves."""
 
-_OWN_ARRAYS = ("rng", "stage_index", "outcome", "seconds", "sampling_start")
+_OWN_ARRAYS = (
+    "rng",
+    "stage_index",
+    "outcome",
+    "seconds",
+    "sampling_start",
+    "choice",
+    "time_per_gradient",
+    "n_diverging_before",
+    "warmup_draws_before",
+)
 """Of a saved state, beside those of the process and the records."""
+
+_LARGEST_LOG_STEP = 100.0
 
 # What the clock said when sampling began.
 _AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored")
@@ -103,12 +120,17 @@ class Chain:
         self.outcome = Outcome.RUNNING
         self.seconds = np.zeros(2)  # of warm-up and of sampling
         self.sampling_start = np.zeros(4)  # `_AT_SAMPLING_START`
+        self.is_discrete = settings.process_kind == "discrete"  # "auto": until the chains have met
+        self.integrator = settings.integrator.first
+        self.time_per_gradient = np.zeros(len(SYMPLECTIC_INTEGRATORS))  # of discrete steps: what rounds have found
+        self.n_diverging_before = 0
+        self.warmup_draws_before = 0  # the present stage began
         self.process = init_process(
             dim=model.dim,
             address=model.address,
             user_data=model.user_data,
             functions=init_path_functions(*path_functions),
-            tableau=TABLEAUS[settings.integrator.name].to_arrays(),
+            tableau=TABLEAUS[self.integrator].to_arrays(),
             centre=centre,
             scale=scale,
             event_rate=event_rate,
@@ -141,10 +163,27 @@ class Chain:
         code = advance(self.process, self.records, n_gradients)
         self.seconds[int(not self.stage.is_warmup)] += time.perf_counter() - began
         self.outcome = Outcome(code)
-        if self.outcome == Outcome.STAGE_DONE and self.stage_index + 1 < len(self.stages):
-            self._begin_stage(self.stage_index + 1)
-            self.outcome = Outcome.RUNNING
+        if self.outcome == Outcome.STAGE_DONE:
+            if self.stage.meets:
+                self.outcome = Outcome.WAITING
+            else:
+                self.go_on(self.stage_index + 1)
         return self.outcome
+
+    def go_on(self, stage_index: int) -> None:
+        """Begin a stage after the end of the present one; with none left the chain is done."""
+        self.outcome = Outcome.STAGE_DONE
+        if stage_index < len(self.stages):
+            self.warmup_draws_before += self.stage.n_draws
+            self._begin_stage(stage_index)
+            self.outcome = Outcome.RUNNING
+
+    def use(self, *, is_discrete: bool, integrator: str) -> None:
+        """From the next stage on: which process, and which integrator."""
+        self.is_discrete = is_discrete
+        if integrator != self.integrator:
+            self.integrator = integrator
+            self.process = with_tableau(self.process, TABLEAUS[integrator].to_arrays())
 
     @property
     def stage(self) -> Stage:
@@ -154,10 +193,19 @@ class Chain:
     @property
     def draws_done(self) -> int:
         """Draws of warm-up and sampling made so far."""
-        before = sum(stage.n_draws for stage in self.stages[: max(self.stage_index, 0)])
         # By way of the record: setting an attribute of a recarray passes through the array's own attributes, where
         # another thread, the progress display's, can see it for a moment as a plain number.
-        return before + int(self.process.clock[0].draw_index)
+        return self.warmup_draws_before + int(self.process.clock[0].draw_index)
+
+    @property
+    def n_diverging_in_stage(self) -> int:
+        """Paths or trajectories since the present stage began whose energy error passed the threshold."""
+        return int(self.process.clock[0].n_diverging) - self.n_diverging_before
+
+    @property
+    def draws_to_come(self) -> int:
+        """Draws of the present stage and those after it, as far as none is skipped."""
+        return sum(stage.n_draws for stage in self.stages[max(self.stage_index, 0) :])
 
     @property
     def counts(self) -> ChainCounts:
@@ -183,7 +231,6 @@ class Chain:
         discrete = self.settings.process
         kernel.length_law = UNIFORM_LENGTH if discrete.length_law == "uniform" else EXPONENTIAL_LENGTH
         kernel.length_factor = discrete.u_turns_per_trajectory or FIRST_U_TURNS_PER_TRAJECTORY
-        self.process.settings.target_acceptance = discrete.effective_target_accept(integrator.name)
 
     def _begin_stage(self, stage_index: int) -> None:
         """Write a stage's rules into the kernel's settings and start its first path."""
@@ -200,13 +247,13 @@ class Chain:
         kernel.draw_spacing = spacing
         kernel.n_draws = stage.n_draws
         kernel.record = int(not stage.is_warmup or self.n_warmup_rows > 0)
-        kernel.first_row = sum(
-            earlier.n_draws for earlier in self.stages[:stage_index] if not earlier.is_warmup or self.n_warmup_rows > 0
-        )
+        kernel.first_row = self.warmup_draws_before if stage.is_warmup else self.n_warmup_rows
         kernel.draws_per_interval = 0 if stage.is_warmup else self.settings.draws_per_interval
         kernel.history_spacing = stage.n_draws * spacing / HISTORY_ROWS_PER_STAGE if stage.is_warmup else 0.0
         clock.stage_start_time = now
         clock.draw_index = 0
+        self.n_diverging_before = int(clock.n_diverging[0])
+        clock.step_time = clock.step_log = clock.step_log_squared = 0.0
         clock.interval_index = 0
         clock.median_index = 0
         self.process.n_crossings[:] = 0
@@ -220,12 +267,14 @@ class Chain:
     def _begin_step_rule(self, stage: Stage) -> None:
         """What the discrete process needs, and how large an energy error counts as diverging."""
         kernel, process, integrator = self.process.settings, self.process, self.settings.integrator
-        kernel.process = DISCRETE if stage.is_discrete else CONTINUOUS
+        by_trajectories = self.is_discrete and stage.by_trajectories
+        kernel.process = DISCRETE if by_trajectories else CONTINUOUS
         kernel.divergence_threshold = integrator.divergence_threshold
         kernel.tune_step = int(stage.tune_step)
-        if not stage.is_discrete:
+        if not by_trajectories:
             return
         kernel.divergence_threshold = DISCRETE_DIVERGENCE_THRESHOLD
+        kernel.target_acceptance = self.settings.process.effective_target_accept(self.integrator)
         time_to_u_turn = math.exp(process.rate_tuner.log_process_time[0])
         factor = float(kernel["length_factor"][0])
         if kernel["tune_length"][0] == 1:
@@ -236,9 +285,25 @@ class Chain:
         process.length_tuner = init_length_tuner(self.model.dim)
         kernel.mean_length = factor * time_to_u_turn
         process.clock.event_rate = 1.0 / (factor * time_to_u_turn)
-        process.clock.trajectory_step = math.exp(process.step_tuner.log_value_average[0])
+        kernel.largest_trajectory_step = LARGEST_STEP_PER_U_TURN * time_to_u_turn
+        step = self.trajectory_step
+        process.clock.trajectory_step = step
         if stage.tune_step:
-            process.step_tuner = init_step_tuner(float(process.clock["trajectory_step"][0]))
+            process.step_tuner = init_step_tuner(step)
+
+    @property
+    def trajectory_step(self) -> float:
+        """The tuned step of the discrete process; before there is one, what the continuous process steps by now."""
+        if self.process.step_tuner.iteration[0] > 1:
+            step = math.exp(min(self.process.step_tuner.log_value_average[0], _LARGEST_LOG_STEP))
+        else:
+            step = float(self.process.clock.step_size[0]) if self.process.clock.n_steps[0] > 0 else 1.0
+        return min(step, LARGEST_STEP_PER_U_TURN * math.exp(self.process.rate_tuner.log_process_time[0]))
+
+    def start_trajectory_step_at(self, step: float) -> None:
+        """Replace what tuning has found so far."""
+        self.process.step_tuner = init_step_tuner(step)
+        self.process.step_tuner.iteration[0] = 2
 
     def _begin_scale_rule(self, stage: Stage) -> None:
         rule, kernel, process = stage.scale, self.process.settings, self.process
@@ -294,10 +359,10 @@ class Chain:
         n_draws = int(self.process.clock.draw_index[0]) if sampling else 0
         n_warmup = 0
         if self.n_warmup_rows:
-            n_warmup = self.n_warmup_rows if sampling else min(self.draws_done, self.n_warmup_rows)
+            n_warmup = self.warmup_draws_before if sampling else min(self.draws_done, self.n_warmup_rows)
         first = self.n_warmup_rows
         n_intervals = int(self.process.clock.interval_index[0]) if sampling else 0
-        records, is_discrete = self.records, self.settings.process.is_discrete
+        records, is_discrete = self.records, self.is_discrete
         return ChainRecord(
             chain=self.index,
             draws=records.draws[first : first + n_draws],
@@ -327,7 +392,7 @@ class Chain:
             "scale": self.process.standardization.scale.copy(),
             "centre": self.process.standardization.centre.copy(),
             "event_rate": np.array(clock.event_rate),
-            "step_size": np.array(clock.trajectory_step if self.settings.process.is_discrete else clock.step_size),
+            "step_size": np.array(clock.trajectory_step if self.is_discrete else clock.step_size),
             "time_to_u_turn": np.exp(tuner.log_process_time[0]),
             "n_gradients": np.array(int(warmup[0])),
             "n_event_rate_gradients": np.array(tuner.n_gradients[0]),
@@ -355,6 +420,10 @@ class Chain:
         arrays["outcome"] = np.array(int(self.outcome))
         arrays["seconds"] = self.seconds.copy()
         arrays["sampling_start"] = self.sampling_start.copy()
+        arrays["choice"] = np.array([int(self.is_discrete), tuple(TABLEAUS).index(self.integrator)])
+        arrays["time_per_gradient"] = self.time_per_gradient.copy()
+        arrays["n_diverging_before"] = np.array(self.n_diverging_before)
+        arrays["warmup_draws_before"] = np.array(self.warmup_draws_before)
         return arrays
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
@@ -368,6 +437,11 @@ class Chain:
         missing = [name for name in _OWN_ARRAYS if name not in arrays]
         if missing:
             raise ValueError(f"the saved state belongs to another run: it has no {', '.join(missing)}")
+        is_discrete, integrator = arrays["choice"]
+        self.use(is_discrete=bool(is_discrete), integrator=tuple(TABLEAUS)[integrator])
+        self.time_per_gradient[:] = arrays["time_per_gradient"]
+        self.n_diverging_before = int(arrays["n_diverging_before"])
+        self.warmup_draws_before = int(arrays["warmup_draws_before"])
         self.stage_index = int(arrays["stage_index"])
         if self.stage_index >= 0 and self.stage.scale.tuner == MCT:
             self._renew_crossing_time_tuner(self.stage)

@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
+from grhmc.run.meeting import hold_meeting
 
 BLOCK_SECONDS = 0.08
 """Aimed length of a block: short enough for a prompt Ctrl-C, long enough to cost nothing."""
@@ -46,6 +47,21 @@ def run_chains(
     BaseException
         What the first failing chain's code raised; the other chains are stopped at their next block edge.
     """
+    try:
+        while _run_until_they_wait(chains, n_threads, report, block_gradients):
+            waiting = [chain for chain in chains if chain.outcome == Outcome.WAITING]
+            if not waiting or any(chain.outcome == Outcome.DENSITY_RAISED for chain in chains):
+                return True
+            hold_meeting(waiting)
+        return False
+    finally:
+        for chain in chains:
+            if chain.outcome in (Outcome.RUNNING, Outcome.WAITING):
+                chain.outcome = Outcome.INTERRUPTED
+
+
+def _run_until_they_wait(chains: Sequence[Chain], n_threads: int, report: Report, block_gradients: int | None) -> bool:
+    """Advance every chain to its end, or to where it waits for the others; False if the user interrupted."""
     stop = threading.Event()
     pool = ThreadPoolExecutor(max_workers=n_threads, thread_name_prefix="grhmc")
     try:
@@ -62,9 +78,6 @@ def run_chains(
     finally:
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
-        for chain in chains:
-            if chain.outcome == Outcome.RUNNING:
-                chain.outcome = Outcome.INTERRUPTED
 
 
 def _run_chain(chain: Chain, stop: threading.Event, block_gradients: int | None) -> None:

@@ -49,19 +49,13 @@ def warmup_stages(settings: RunSettings) -> list[Stage]:
         u_turn_factor=settings.events.u_turn_factor,
         draw_spacing=settings.sample_interval,
         u_turns_per_draw=settings.u_turns_per_draw,
-        is_discrete=settings.process.is_discrete,
         tune_length=settings.process.u_turns_per_trajectory is None,
     )
 
 
 def final_stage(settings: RunSettings) -> Stage:
     """The stage whose draws are kept."""
-    return sampling_stage(
-        settings.draws,
-        settings.sample_interval,
-        settings.u_turns_per_draw,
-        is_discrete=settings.process.is_discrete,
-    )
+    return sampling_stage(settings.draws, settings.sample_interval, settings.u_turns_per_draw)
 
 
 def initial_centre(settings: RunSettings, start: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ Sums are kept about running means (West's update), never as raw sums: a posterio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -115,6 +116,26 @@ def observe_draw(moments: RunningMoments, step: Step, standardization: Standardi
         deviation = value - moments.gradient_mean[k]
         moments.gradient_mean[k] += share[1] * deviation
         moments.gradient_spread[k] += weight * deviation * (value - moments.gradient_mean[k])
+
+
+def merge_moments(parts: Sequence[RunningMoments]) -> RunningMoments:
+    """Moments of several stretches of path together, each about its own mean."""
+    merged = init_moments(len(parts[0].position_mean))
+    for which, (mean_name, spread_name) in enumerate(
+        (("position_mean", "position_spread"), ("gradient_mean", "gradient_spread"))
+    ):
+        weights = np.array([part.weights[which] for part in parts])
+        total = weights.sum()
+        if total <= 0.0:
+            continue
+        means = np.array([getattr(part, mean_name) for part in parts])
+        mean = weights @ means / total
+        merged.weights[which] = total
+        getattr(merged, mean_name)[:] = mean
+        getattr(merged, spread_name)[:] = (
+            sum(getattr(part, spread_name) for part in parts) + weights @ (means - mean) ** 2
+        )
+    return merged
 
 
 @kernel

@@ -108,10 +108,17 @@ class Stage:
         Process time per draw; None: the present U-turn time times `u_turns_per_draw`.
     u_turns_per_draw : float
     is_warmup : bool
-    is_discrete : bool
-        By Metropolized trajectories of equal steps, one per draw, instead of the continuous process.
+    by_trajectories : bool
+        Where the process is discrete: by Metropolized trajectories of equal steps, one per draw. False: by the
+        continuous process all the same.
     tune_step, tune_length : bool
         Tune the step of the discrete process, and the length of its trajectories, which changes at the stage's end.
+    meets : bool
+        At its end chains wait for one another and put together what they have found (`grhmc.run.meeting`).
+    decides_process : bool
+        At that meeting they settle on a process, where they have the choice.
+    round : int
+        Rounds count from 1, and those that are left are skipped once the chains agree; 0: no round.
     """
 
     name: str
@@ -119,16 +126,17 @@ class Stage:
     draw_spacing: float | None = None
     u_turns_per_draw: float = 0.5
     is_warmup: bool = True
-    is_discrete: bool = False
+    by_trajectories: bool = False
     tune_step: bool = False
     tune_length: bool = False
+    meets: bool = False
+    decides_process: bool = False
+    round: int = 0
     scale: ScaleRule = field(default_factory=ScaleRule)
     event_rate: EventRateRule = field(default_factory=EventRateRule)
 
 
-def sampling_stage(
-    n_draws: int, draw_spacing: float | None, u_turns_per_draw: float, *, is_discrete: bool = False
-) -> Stage:
+def sampling_stage(n_draws: int, draw_spacing: float | None, u_turns_per_draw: float) -> Stage:
     """Draw with everything fixed."""
     return Stage(
         "sampling",
@@ -136,14 +144,16 @@ def sampling_stage(
         draw_spacing=draw_spacing,
         u_turns_per_draw=u_turns_per_draw,
         is_warmup=False,
-        is_discrete=is_discrete,
+        by_trajectories=True,
     )
 
 
-_WINDOW_SHARES = (0.04, 0.08, 0.16)
-_SETTLING_SHARE = 0.15
-# Each window is about twice the one before, so that what was seen on the way into the bulk is soon forgotten. The
-# remaining 57 % are one long window; then the scale is fixed and the event rate tuned to it.
+_WINDOW_SHARES = (0.02, 0.02, 0.03, 0.04, 0.05, 0.05, 0.07)
+_ROUND_SHARE, _SETTLING_SHARE = 0.08, 0.06
+_SHORTEST_ROUND = 40
+_WINDOW_SPACING = 0.12
+# Each window is about twice the one before, so that what was seen on the way into the bulk is soon forgotten; its draws
+# are 0.2 U-turns apart. Rounds share the rest; then the scale is fixed, and the event rate or the step tuned to it.
 
 
 def practical_stages(
@@ -154,44 +164,61 @@ def practical_stages(
     u_turn_factor: float,
     draw_spacing: float | None,
     u_turns_per_draw: float,
-    is_discrete: bool = False,
     tune_length: bool = False,
 ) -> list[Stage]:
-    """Warm-up in growing windows, scale and event rate together, from an arbitrary start.
+    """Warm-up from an arbitrary start: growing windows, then rounds until the chains agree, then settling.
 
-    The windows in which the event rate is tuned look beyond due refreshments for U-turns, which costs gradients; the
-    long window does without.
+    Windows are by the continuous process, whatever is sampled: steps that adapt find the way in from any start, and
+    their sizes tell whether one size would do. So are all windows of MCT, whose crossing times are those of the exact
+    dynamics; it has one long window in place of rounds.
 
-    For the discrete process the first two windows are continuous all the same: steps that adapt find the way in from
-    any start, and a step of one size is tuned only where one size can do. So are all windows of MCT, whose crossing
-    times are those of the exact dynamics.
+    Where the event rate is tuned, paths are followed beyond due refreshments to their U-turns, which costs gradients:
+    only some stages do it.
     """
     if n_tune == 0:
         return []
-    lengths = [max(1, round(share * n_tune)) for share in _WINDOW_SHARES]
+    windows = [max(1, round(share * n_tune)) for share in _WINDOW_SHARES]
     settling = max(1, round(_SETTLING_SHARE * n_tune))
-    if sum(lengths) + settling >= n_tune:
-        lengths, settling = [], 0
-    lengths.append(n_tune - sum(lengths) - settling)
-    stages = []
-    for number, length in enumerate(lengths):
-        is_last = number == len(lengths) - 1
-        rule = _window_rule(number, is_last, tuner)
-        by_trajectories = is_discrete and tuner != MCT and (number >= _N_CONTINUOUS_WINDOWS or is_last)
-        tunes_rate = tune_event_rate and (number in (1, 2) or (is_last and settling == 0))
-        stages.append(
-            Stage(
-                f"window {number + 1}",
-                length,
-                draw_spacing=draw_spacing,
-                u_turns_per_draw=_SHORT_DRAW if is_discrete and not by_trajectories else u_turns_per_draw,
-                is_discrete=by_trajectories,
-                tune_step=by_trajectories,
-                tune_length=by_trajectories and tune_length,
-                scale=rule,
-                event_rate=EventRateRule(tune=tunes_rate, u_turn_factor=u_turn_factor),
-            )
+    if sum(windows) + settling >= n_tune:
+        windows, settling = [], 0
+    rest = n_tune - sum(windows) - settling
+    n_rounds = 1 if tuner == MCT or not windows else max(1, round(rest / max(_ROUND_SHARE * n_tune, _SHORTEST_ROUND)))
+    rounds = [rest // n_rounds + (number < rest % n_rounds) for number in range(n_rounds)]
+
+    def event_rate(is_tuned: bool) -> EventRateRule:
+        return EventRateRule(tune=tune_event_rate and is_tuned, u_turn_factor=u_turn_factor)
+
+    stages = [
+        Stage(
+            f"window {number + 1}",
+            length,
+            draw_spacing=draw_spacing,
+            u_turns_per_draw=u_turns_per_draw if tuner == MCT and number == len(windows) - 1 else _WINDOW_SPACING,
+            meets=number == len(windows) - 1,
+            decides_process=number == len(windows) - 1,
+            scale=_window_rule(number, tuner),
+            event_rate=event_rate(number >= len(windows) - 2),
         )
+        for number, length in enumerate(windows)
+    ]
+    has_rounds = tuner != MCT and bool(windows)
+    stages += [
+        Stage(
+            f"round {number + 1}" if has_rounds else f"window {len(windows) + 1}",
+            length,
+            draw_spacing=draw_spacing,
+            u_turns_per_draw=u_turns_per_draw,
+            by_trajectories=tuner != MCT,
+            tune_step=tuner != MCT,
+            tune_length=tune_length and tuner != MCT,
+            meets=bool(windows),
+            decides_process=has_rounds,
+            round=number + 1 if has_rounds else 0,
+            scale=_round_rule(number, tuner, is_first_stage=not windows),
+            event_rate=event_rate((number == 0 and has_rounds) or not windows),
+        )
+        for number, length in enumerate(rounds)
+    ]
     if settling:
         stages.append(
             Stage(
@@ -199,16 +226,14 @@ def practical_stages(
                 settling,
                 draw_spacing=draw_spacing,
                 u_turns_per_draw=u_turns_per_draw,
-                is_discrete=is_discrete,
-                tune_step=is_discrete,
-                event_rate=EventRateRule(tune=tune_event_rate, u_turn_factor=u_turn_factor),
+                by_trajectories=True,
+                tune_step=True,
+                meets=True,
+                event_rate=event_rate(True),
             )
         )
     return stages
 
-
-_N_CONTINUOUS_WINDOWS, _SHORT_DRAW = 2, 0.2
-# Of a discrete run: its continuous windows are shorter, in U-turns per draw, since a unit of time costs twice as much.
 
 _FIRST_CHANGE_TIME = 5.0
 _LAST_WINDOW_CHANGE_TIME = 20.0
@@ -216,31 +241,38 @@ _LAST_WINDOW_CHANGE_TIME = 20.0
 # more where the scale is good already.
 
 
-def _window_rule(number: int, is_last: bool, tuner: int) -> ScaleRule:
-    """The scale rule of one practical window. All but the last of several (MCT: the last two) use GEO.
+def _window_rule(number: int, tuner: int) -> ScaleRule:
+    """The scale rule of one of the windows. All use GEO, but for MCT's, which takes the last.
 
     A start far out in a tail of a normal inflates Var(q) and E[g²] by the same factor, so that GEO is right all the
     same: from a millionth of the scale to a million times it. VARI and ISG would follow the start's energy, as ISG does
     where a residual sd starts at a tenth of its value: its squared gradient is then a million times the stationary one.
-    The last window therefore begins with nothing, and keeps GEO's scale until it has seen enough.
     """
     if tuner == FIXED:
         return ScaleRule()
-    is_first = number == 0
-    if is_first and is_last:
+    if tuner == MCT and number == len(_WINDOW_SHARES) - 1:
+        return _crossing_time_rule(FIRST_RUN_GAMMA)
+    if number == 0:
+        return ScaleRule(tuner=GEO, window=FORGET, first_change=_FIRST_CHANGE_TIME)
+    return ScaleRule(tuner=GEO, window=SHIFT)
+
+
+def _round_rule(number: int, tuner: int, *, is_first_stage: bool) -> ScaleRule:
+    """The scale rule of a round. The first begins with nothing, and keeps GEO's scale until it has seen enough."""
+    if tuner == FIXED:
+        return ScaleRule()
+    if is_first_stage:
         return ScaleRule(tuner=GEO if tuner == MCT else tuner, first_change=_FIRST_CHANGE_TIME)
-    if tuner == MCT and (is_last or number == len(_WINDOW_SHARES) - 1):
-        gamma = SECOND_RUN_GAMMA if is_last else FIRST_RUN_GAMMA
-        return ScaleRule(tuner=MCT, first_change=_LAST_WINDOW_CHANGE_TIME, gamma=gamma, anchor_factor=1.0)
-    if not is_last:
-        return ScaleRule(
-            tuner=GEO,
-            window=FORGET if is_first else SHIFT,
-            first_change=_FIRST_CHANGE_TIME if is_first else 0.0,
-        )
-    if tuner == GEO:
-        return ScaleRule(tuner=GEO, window=SHIFT)
+    if tuner == MCT:
+        return _crossing_time_rule(SECOND_RUN_GAMMA)
+    if number > 0 or tuner == GEO:
+        return ScaleRule(tuner=tuner, window=SHIFT)
     return ScaleRule(tuner=tuner, window=FORGET, first_change=_LAST_WINDOW_CHANGE_TIME)
+
+
+def _crossing_time_rule(gamma: float) -> ScaleRule:
+    """MCT from the scale that has been found so far."""
+    return ScaleRule(tuner=MCT, first_change=_LAST_WINDOW_CHANGE_TIME, gamma=gamma, anchor_factor=1.0)
 
 
 PAPER_EVENT_RATE = 0.2

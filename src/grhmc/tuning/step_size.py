@@ -6,17 +6,17 @@ import numpy as np
 
 from grhmc.tuning.dual_averaging import DualAveraging, init_dual_averaging
 
-GAMMA = 0.05
+GAMMA = 0.4
+"""Eight times that of Hoffman & Gelman (2014), section 3.2, whose other settings are used.
+
+With theirs iterates still jump by a factor of 1.5 after a hundred trajectories. Where the acceptance falls off a cliff
+at the limit of stability, their average then lies far below it: an acceptance of 0.97 for a target of 0.75.
+"""
 KAPPA = 0.75
 K0 = 10.0
-ANCHOR_FACTOR = 2.0
-"""The iterate is drawn to this multiple of the first step: steps that are too long show sooner than short ones.
-
-The other settings are those of Hoffman & Gelman (2014), section 3.2.
-"""
 
 
 def init_step_tuner(step: float) -> DualAveraging:
-    """Start at `step`, in process time."""
+    """Start at `step`, in process time, and be drawn to it."""
     log_step = np.full(1, np.log(step))
-    return init_dual_averaging(log_step, log_step + np.log(ANCHOR_FACTOR), gamma=GAMMA, kappa=KAPPA, k0=K0)
+    return init_dual_averaging(log_step, log_step, gamma=GAMMA, kappa=KAPPA, k0=K0)

@@ -7,6 +7,7 @@ is. The best length is where the worst coordinate's position and the worst coord
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,14 @@ def observe_position(tuner: LengthTuner, position: np.ndarray) -> None:
             tuner.total_of_products[row, k] += value * tuner.previous[row, k]  # 0 before the first
             tuner.previous[row, k] = value
             value *= value
+
+
+def add_sums(tuners: Sequence[LengthTuner]) -> None:
+    """Give each tuner the sums of all; updates all."""
+    for arrays in zip(*tuners, strict=True):
+        total = np.sum(arrays, axis=0)
+        for array in arrays:
+            array[:] = total
 
 
 def length_change(tuner: LengthTuner) -> float:

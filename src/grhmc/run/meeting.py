@@ -1,0 +1,211 @@
+"""Where all chains of a run wait for one another during warm-up: they put together what they have found, and choose.
+
+A meeting takes place when the last chain has reached it, and nothing in it depends on which came first: the same seed
+gives the same draws whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from grhmc.dynamics.coefficients import TABLEAUS
+from grhmc.dynamics.standardization import restandardize
+from grhmc.run.chain import Chain
+from grhmc.settings import INTEGRATORS, SYMPLECTIC_INTEGRATORS
+from grhmc.tuning.moments import RunningMoments, forget, init_moments, merge_moments
+from grhmc.tuning.scale_from_moments import FIXED, MCT, propose_from_moments
+from grhmc.tuning.trajectory_length import add_sums
+
+LARGEST_STEP_VARIATION = 0.3
+"""Standard deviation of the logarithm of the continuous process's steps above which one size will not do.
+
+Between 0.1 for normals and 0.28 for a mild banana on one side, 0.32 to 0.45 for a Gaussian process, a ring and mild
+funnels on the other (docs/discrete-process.md).
+"""
+
+SCALE_ACCURACY = 0.1
+"""Standard error of the logarithm of the worst scale at which tuning may end."""
+
+CENTRE_DISAGREEMENT = 1.0
+"""Spread of the chains' means over one round, in scales, at which tuning may end."""
+
+_FEWEST_ROUNDS = 2
+_DIVERGING_TRAJECTORIES = 2
+# Of all chains in one round: steps of one size that are right elsewhere are too long for some place.
+_PREFERENCE = 1.05
+# Leapfrog must go further than the splitting by so much: at equal acceptance the splitting's errors are smaller.
+_LARGEST_SPREAD = 2.0
+# A pooled scale is at most so many times larger or smaller than the median of the chains': one that is lost far out in
+# a tail does not decide for all.
+
+
+def hold_meeting(chains: Sequence[Chain]) -> None:
+    """Let chains that wait at the end of the same stage agree, and go on."""
+    first, stage = chains[0], chains[0].stage
+    if stage.scale.tuner == MCT:
+        _pool_crossing_scale(chains)
+        is_agreed = False
+    else:
+        is_agreed = len(chains) > 1 if stage.scale.tuner == FIXED else _pool_scale(chains)
+    _pool_time_to_u_turn(chains)
+    is_chosen = True
+    if first.is_discrete and stage.by_trajectories:
+        _pool_trajectories(chains)
+        if stage.round > 0 and not _return_to_continuous(chains) and first.settings.integrator.is_open:
+            is_chosen = _choose_integrator(chains)
+    elif stage.decides_process:
+        _choose_process(chains)
+    next_index = first.stage_index + 1
+    if is_agreed and is_chosen and stage.round >= _FEWEST_ROUNDS:
+        while next_index < len(first.stages) and first.stages[next_index].round > 0:
+            next_index += 1
+    for chain in chains:
+        chain.go_on(next_index)
+
+
+def _pool_scale(chains: Sequence[Chain]) -> bool:
+    """Give all chains the centre and scale that all their moments suggest together; whether they agree about them."""
+    stage, dim = chains[0].stage, len(chains[0].process.scratch[0])
+    nothing = init_moments(dim)
+    centres, scales = np.zeros((len(chains), dim)), np.zeros((len(chains), dim))
+    for chain, centre, scale in zip(chains, centres, scales, strict=True):
+        _propose(chain, nothing, chain.process.moments, centre, scale)
+    previous = [chain.process.previous_moments for chain in chains]
+    if stage.round > 0:  # all have the same ones, from the meeting before
+        previous = previous[:1]
+    pooled = merge_moments([*previous, *(chain.process.moments for chain in chains)])
+    centre, scale = np.zeros(dim), np.zeros(dim)
+    _propose(chains[0], nothing, pooled, centre, scale)
+    middle = np.exp(np.median(np.log(scales), axis=0))
+    scale = np.clip(np.where(np.isfinite(scale), scale, middle), middle / _LARGEST_SPREAD, middle * _LARGEST_SPREAD)
+    _standardize(chains, centre, scale)
+    for chain in chains:
+        forget(chain.process.previous_moments)
+        for mine, common in zip(chain.process.moments, pooled, strict=True):
+            mine[:] = common
+    if len(chains) == 1:
+        return False
+    with np.errstate(invalid="ignore"):
+        errors = np.log(scales).std(axis=0, ddof=1) / math.sqrt(len(chains) * max(stage.round, 1))
+        distances = centres.std(axis=0, ddof=1) / scale
+    return bool(np.all(errors < SCALE_ACCURACY) and np.all(distances < CENTRE_DISAGREEMENT))
+
+
+def _pool_crossing_scale(chains: Sequence[Chain]) -> None:
+    """Give all chains the median of their centres, and of their scales by crossing times."""
+    standardizations = [chain.process.standardization for chain in chains]
+    centre = np.median([each.centre for each in standardizations], axis=0)
+    scale = np.exp(np.median([np.log(each.scale) for each in standardizations], axis=0))
+    _standardize(chains, centre, scale)
+
+
+def _standardize(chains: Sequence[Chain], centre: np.ndarray, scale: np.ndarray) -> None:
+    """Change all chains' standardization where the new one is a usable number; positions stay where they are."""
+    known = np.isfinite(scale) & (scale > 0.0) & np.isfinite(centre)
+    for chain in chains:
+        standardization, step = chain.process.standardization, chain.process.step
+        new_centre = np.where(known, centre, standardization.centre)
+        new_scale = np.where(known, scale, standardization.scale)
+        restandardize(standardization, new_centre, new_scale, step.position, step.stage_forces[0])
+
+
+def _propose(
+    chain: Chain, previous: RunningMoments, moments: RunningMoments, centre: np.ndarray, scale: np.ndarray
+) -> None:
+    """What moments suggest, written to `centre` and `scale`; the present ones where there are no moments."""
+    rule, standardization = chain.stage.scale, chain.process.standardization
+    if moments.weights[0] > 0.0:
+        propose_from_moments(rule.tuner, rule.centred_gradient, previous, moments, centre, scale)
+    else:
+        centre[:], scale[:] = standardization.centre, standardization.scale
+
+
+def _pool_time_to_u_turn(chains: Sequence[Chain]) -> None:
+    """The geometric mean over chains, and the event rate that follows from it."""
+    tuners = [chain.process.rate_tuner for chain in chains]
+    log_time = np.mean([tuner.log_time[0] for tuner in tuners])
+    log_process_time = np.mean([tuner.log_process_time[0] for tuner in tuners])
+    for chain, tuner in zip(chains, tuners, strict=True):
+        tuner.log_time[:], tuner.log_process_time[:] = log_time, log_process_time
+        rule = chain.stage.event_rate
+        if rule.tune:
+            chain.process.clock.event_rate = 1.0 / (rule.u_turn_factor * math.exp(log_time))
+
+
+def _pool_trajectories(chains: Sequence[Chain]) -> None:
+    """The median of the steps; for the length of trajectories, the autocorrelations of all chains together."""
+    step = _geometric_median(chains, lambda chain: chain.trajectory_step)
+    for chain in chains:
+        chain.start_trajectory_step_at(step)
+    add_sums([chain.process.length_tuner for chain in chains])
+
+
+def _geometric_median(chains: Sequence[Chain], value: Callable[[Chain], float]) -> float:
+    return float(np.exp(np.median([math.log(value(chain)) for chain in chains])))
+
+
+def _choose_process(chains: Sequence[Chain]) -> None:
+    """Where there is the choice: trajectories of equal steps, if steps that adapt differ little from place to place.
+
+    They also do while a chain is on its way into the bulk, so that the question is asked again after every round.
+    """
+    settings = chains[0].settings
+    if chains[0].time_per_gradient.any():  # trajectories have been tried, and given up
+        return
+    is_discrete = settings.process_kind == "discrete" or (
+        settings.process_kind == "auto" and step_variation(chains) < LARGEST_STEP_VARIATION
+    )
+    if not is_discrete:
+        return
+    is_open = settings.integrator.is_open
+    step = _geometric_median(chains, lambda chain: chain.trajectory_step)
+    for chain in chains:
+        chain.use(is_discrete=True, integrator="leapfrog" if is_open else chain.integrator)
+        chain.start_trajectory_step_at(0.5 * step if is_open else step)
+
+
+def _return_to_continuous(chains: Sequence[Chain]) -> bool:
+    """Where there is the choice, give trajectories up if they diverge; True if so."""
+    n_diverging = sum(chain.n_diverging_in_stage for chain in chains)
+    if chains[0].settings.process_kind != "auto" or n_diverging < _DIVERGING_TRAJECTORIES:
+        return False
+    for chain in chains:
+        chain.time_per_gradient[:] = chain.trajectory_step
+        chain.use(is_discrete=False, integrator=INTEGRATORS[0])
+    return True
+
+
+def step_variation(chains: Sequence[Chain]) -> float:
+    """Median over chains of the standard deviation of the logarithm of the continuous process's step, over a stage."""
+    variances = []
+    for chain in chains:
+        clock = chain.process.clock[0]
+        if clock.step_time > 0.0:
+            variances.append(clock.step_log_squared / clock.step_time - (clock.step_log / clock.step_time) ** 2)
+    return math.sqrt(max(float(np.median(variances)), 0.0)) if variances else math.inf
+
+
+def _choose_integrator(chains: Sequence[Chain]) -> bool:
+    """Each integrator of the discrete process gets a round, then the one that goes furthest per gradient is used.
+
+    Returns
+    -------
+    bool
+        True if all have been tried.
+    """
+    step, n_gradients = chains[0].trajectory_step, len(chains[0].process.tableau.nodes) - 1
+    for chain in chains:
+        chain.time_per_gradient[SYMPLECTIC_INTEGRATORS.index(chain.integrator)] = step / n_gradients
+    reached = chains[0].time_per_gradient
+    untried = [name for name, time in zip(SYMPLECTIC_INTEGRATORS, reached, strict=True) if time == 0.0]
+    splitting, leapfrog = reached
+    best = untried[0] if untried else SYMPLECTIC_INTEGRATORS[int(leapfrog > _PREFERENCE * splitting)]
+    best_time = reached.max() if untried else reached[SYMPLECTIC_INTEGRATORS.index(best)]
+    n_gradients = len(TABLEAUS[best].nodes) - 1
+    for chain in chains:
+        chain.use(is_discrete=True, integrator=best)
+        chain.start_trajectory_step_at(n_gradients * float(best_time))
+    return not untried
