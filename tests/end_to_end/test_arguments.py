@@ -84,7 +84,7 @@ def test_every_tuner_finds_independent_scales(scale: str) -> None:
 
 def test_no_warm_up_is_defined() -> None:
     """The event rate is 1/(1.3 π), and draws are half of π apart."""
-    result = sample(tune=0, draws=500, save_warmup=True)
+    result = sample(tune=0, draws=500, save_warmup=True, diagnose=False)
     np.testing.assert_allclose(result["tuning"]["event_rate"], 1.0 / (1.3 * math.pi))
     np.testing.assert_allclose(np.diff(result["sample_stats"]["process_time"]), 0.5 * math.pi)
     assert not any(name.startswith("warmup") for name in result.children)

@@ -146,7 +146,8 @@ class Chain:
             path_functions[2],
             HISTORY_ROWS_PER_STAGE * sum(stage.is_warmup for stage in stages) + 1,
         )
-        self._renew_rate_tuner(event_rate)
+        events = settings.events
+        self._renew_rate_tuner(event_rate * events.u_turn_factor if events.is_tuned else event_rate)
         self._write_fixed_settings()
         place(self.process, start, _FIRST_STEP)
         advance(self.process, self.records, 0)  # of a stage that has no length yet: compiles before any clock starts

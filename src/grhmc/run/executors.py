@@ -48,11 +48,13 @@ def run_chains(
         What the first failing chain's code raised; the other chains are stopped at their next block edge.
     """
     try:
-        while _run_until_they_wait(chains, n_threads, report, block_gradients):
+        while True:
+            _run_until_they_wait(chains, n_threads, report, block_gradients)
             waiting = [chain for chain in chains if chain.outcome == Outcome.WAITING]
             if not waiting or any(chain.outcome == Outcome.DENSITY_RAISED for chain in chains):
                 return True
             hold_meeting(waiting)
+    except KeyboardInterrupt:
         return False
     finally:
         for chain in chains:
@@ -60,21 +62,17 @@ def run_chains(
                 chain.outcome = Outcome.INTERRUPTED
 
 
-def _run_until_they_wait(chains: Sequence[Chain], n_threads: int, report: Report, block_gradients: int | None) -> bool:
-    """Advance every chain to its end, or to where it waits for the others; False if the user interrupted."""
+def _run_until_they_wait(chains: Sequence[Chain], n_threads: int, report: Report, block_gradients: int | None) -> None:
+    """Advance every chain to its end, or to where it waits for the others."""
     stop = threading.Event()
     pool = ThreadPoolExecutor(max_workers=n_threads, thread_name_prefix="grhmc")
     try:
         pending: set[Future[None]] = {pool.submit(_run_chain, chain, stop, block_gradients) for chain in chains}
-        try:
-            while pending:
-                done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-                report()
-        except KeyboardInterrupt:
-            return False
-        return True
+        while pending:
+            done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+            for future in done:
+                future.result()
+            report()
     finally:
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
