@@ -119,6 +119,7 @@ SETTINGS_DTYPE = np.dtype(
         ("u_turn_factor", "f8"),
         ("u_turn_search_time", "f8"),
         ("end_time", "f8"),  # process time at which the stage ends
+        ("end_gradients", "i8"),  # and gradients at which it does, if that is sooner
         ("draw_spacing", "f8"),
         ("record", "i8"),  # draws are written down
         ("n_draws", "i8"),  # of this stage

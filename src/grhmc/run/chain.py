@@ -48,6 +48,9 @@ _FIRST_STEP = 0.1
 DISCRETE_DIVERGENCE_THRESHOLD = 1000.0
 """Energy error at which a trajectory of the discrete process is given up and counted; Stan's."""
 
+HOPELESS_ENERGY_ERROR = 10.0
+"""The same during warm-up, where it is a sign that one step size does not suit the whole posterior."""
+
 FIRST_U_TURNS_PER_TRAJECTORY = 0.4
 FEWEST_U_TURNS_PER_TRAJECTORY, MOST_U_TURNS_PER_TRAJECTORY = 0.3, 1.2
 """Mean length of the discrete process's trajectories over the time to a U-turn: at first, and the bounds of tuning."""
@@ -72,6 +75,7 @@ _OWN_ARRAYS = (
 """Of a saved state, beside those of the process and the records."""
 
 _LARGEST_LOG_STEP = 100.0
+_NO_LIMIT = 2**62
 
 # What the clock said when sampling began.
 _AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored")
@@ -175,7 +179,7 @@ class Chain:
         """Begin a stage after the end of the present one; with none left the chain is done."""
         self.outcome = Outcome.STAGE_DONE
         if stage_index < len(self.stages):
-            self.warmup_draws_before += self.stage.n_draws
+            self.warmup_draws_before += int(self.process.clock.draw_index[0])
             self._begin_stage(stage_index)
             self.outcome = Outcome.RUNNING
 
@@ -245,6 +249,7 @@ class Chain:
             spacing = stage.u_turns_per_draw * math.exp(self.process.rate_tuner.log_process_time[0])
         now = clock.time[0]
         kernel.end_time = now + stage.n_draws * spacing
+        kernel.end_gradients = clock.n_gradients[0] + min(stage.n_draws * stage.most_gradients_per_draw, _NO_LIMIT)
         kernel.draw_spacing = spacing
         kernel.n_draws = stage.n_draws
         kernel.record = int(not stage.is_warmup or self.n_warmup_rows > 0)
@@ -274,7 +279,7 @@ class Chain:
         kernel.tune_step = int(stage.tune_step)
         if not by_trajectories:
             return
-        kernel.divergence_threshold = DISCRETE_DIVERGENCE_THRESHOLD
+        kernel.divergence_threshold = HOPELESS_ENERGY_ERROR if stage.is_warmup else DISCRETE_DIVERGENCE_THRESHOLD
         kernel.target_acceptance = self.settings.process.effective_target_accept(self.integrator)
         time_to_u_turn = math.exp(process.rate_tuner.log_process_time[0])
         factor = float(kernel["length_factor"][0])

@@ -33,8 +33,8 @@ CENTRE_DISAGREEMENT = 1.0
 """Spread of the chains' means over one round, in scales, at which tuning may end."""
 
 _FEWEST_ROUNDS = 2
-_DIVERGING_TRAJECTORIES = 2
-# Of all chains in one round: steps of one size that are right elsewhere are too long for some place.
+_HOPELESS_SHARE = 0.02
+# Of the trajectories of a round: steps of one size that are right elsewhere are too long for some place.
 _PREFERENCE = 1.05
 # Leapfrog must go further than the splitting by so much: at equal acceptance the splitting's errors are smaller.
 _LARGEST_SPREAD = 2.0
@@ -168,9 +168,13 @@ def _choose_process(chains: Sequence[Chain]) -> None:
 
 
 def _return_to_continuous(chains: Sequence[Chain]) -> bool:
-    """Where there is the choice, give trajectories up if they diverge; True if so."""
-    n_diverging = sum(chain.n_diverging_in_stage for chain in chains)
-    if chains[0].settings.process_kind != "auto" or n_diverging < _DIVERGING_TRAJECTORIES:
+    """Where there is the choice, give trajectories up if too many have no hope of being accepted; True if so.
+
+    Not after the first round, in which the scale and the step are still being found.
+    """
+    share = sum(chain.n_diverging_in_stage for chain in chains) / (len(chains) * chains[0].stage.n_draws)
+    is_early = chains[0].stage.round < _FEWEST_ROUNDS
+    if chains[0].settings.process_kind != "auto" or is_early or share < _HOPELESS_SHARE:
         return False
     for chain in chains:
         chain.time_per_gradient[:] = chain.trajectory_step

@@ -108,6 +108,8 @@ class Stage:
         Process time per draw; None: the present U-turn time times `u_turns_per_draw`.
     u_turns_per_draw : float
     is_warmup : bool
+    most_gradients_per_draw : float
+        The stage ends sooner once it has cost so many on average.
     by_trajectories : bool
         Where the process is discrete: by Metropolized trajectories of equal steps, one per draw. False: by the
         continuous process all the same.
@@ -126,6 +128,7 @@ class Stage:
     draw_spacing: float | None = None
     u_turns_per_draw: float = 0.5
     is_warmup: bool = True
+    most_gradients_per_draw: float = math.inf
     by_trajectories: bool = False
     tune_step: bool = False
     tune_length: bool = False
@@ -152,6 +155,7 @@ _WINDOW_SHARES = (0.02, 0.02, 0.03, 0.04, 0.05, 0.05, 0.07)
 _ROUND_SHARE, _SETTLING_SHARE = 0.08, 0.06
 _SHORTEST_ROUND = 40
 _WINDOW_SPACING = 0.12
+_WINDOW_GRADIENTS = 8.0
 # Each window is about twice the one before, so that what was seen on the way into the bulk is soon forgotten; its draws
 # are 0.2 U-turns apart. Rounds share the rest; then the scale is fixed, and the event rate or the step tuned to it.
 
@@ -194,6 +198,7 @@ def practical_stages(
             length,
             draw_spacing=draw_spacing,
             u_turns_per_draw=u_turns_per_draw if tuner == MCT and number == len(windows) - 1 else _WINDOW_SPACING,
+            most_gradients_per_draw=_WINDOW_GRADIENTS,
             meets=number == len(windows) - 1,
             decides_process=number == len(windows) - 1,
             scale=_window_rule(number, tuner),
