@@ -274,12 +274,13 @@ def run_to_end(
 def snapshot(chain: Chain) -> ChainSnapshot:
     """What the progress display shows of a chain."""
     clock = chain.process.clock[0]
+    to_come = sum(stage.n_draws for stage in chain.stages[max(chain.stage_index, 0) :])  # if none is skipped
     n_tried = clock.n_steps + clock.n_rejected + clock.n_refused
     return ChainSnapshot(
         chain=chain.index,
         stage=chain.stage.name,
         draws_done=chain.draws_done,
-        draws_total=chain.warmup_draws_before + chain.draws_to_come,
+        draws_total=chain.warmup_draws_before + to_come,
         n_gradients=int(clock.n_gradients),
         seconds=float(chain.seconds.sum()),
         event_rate=float(clock.event_rate),

@@ -257,7 +257,7 @@ def test_a_start_outside_the_support_is_an_initialization_error() -> None:
         sample(exponential, init=[1.0, -1.0])
     assert_says(raised.value, "at init", "log density is -inf", "support", "b = -1")
     with pytest.warns(grhmc.SamplingWarning, match="bounces"):
-        result = sample(exponential, init=[1.0, 1.0])
+        result = sample(exponential, init=[1.0, 1.0], process="continuous")
     assert np.all(result["posterior"]["a"] > 0.0)
 
 

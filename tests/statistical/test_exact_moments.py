@@ -17,7 +17,7 @@ INTEGRATORS = ("splitting", "rkn43", "rkn64")
 LARGEST_STANDARD_ERROR = {"F1": 0.03, "F2": 0.08}
 """In the funnels an excursion lasts hundreds of draws. The splitting has a bias of 0.025 in F2."""
 
-BIASED: dict[tuple[str, str], dict[str, float]] = {("NG1", "splitting"): {"smallest_standard_error": 0.008}}
+BIASED: dict[tuple[str, str], dict[str, float]] = {("NG1", "splitting"): {"smallest_standard_error": 0.013}}
 """Kinetic energies of the splitting are up to 0.025 standard deviations too low there."""
 
 # What a run warns of is not the question here.
@@ -44,7 +44,7 @@ def test_the_default_settings_are_exact(name: str) -> None:
     assert_exact(
         paper_target(name),
         draws=16_000,
-        largest_standard_error=0.04,
+        largest_standard_error=0.06,
         process="auto",
     )
 

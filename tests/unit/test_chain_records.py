@@ -113,7 +113,7 @@ def test_statistics_per_draw_sum_up_to_the_counters(kind):
     )
     chain = finish(make_chain(NORMALS, settings))
     record, clock = chain.record(), chain.process.clock[0]
-    assert len(record.warmup_draws) == 100
+    assert 60 < len(record.warmup_draws) <= 100
     for name in ("n_gradients", "n_steps", "n_rejected", "n_events"):
         rows = np.concatenate([record.warmup_statistics[name], record.statistics[name]])
         assert rows.min() >= 0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 BOUNCE_LIMIT = 0.01
 """Bounces per draw above which the draws are affected."""
 
-TUNING_LIMIT = 3.0
+TUNING_LIMIT = 2.0
 """Factor by which a scale or an event rate may still change in the last third of its tuning."""
 
 _SHORTEST_TUNING = 200
@@ -82,7 +82,10 @@ def _unsettled_tuning(tuning: xarray.Dataset, chain_names: list[int]) -> list[Fi
     final_rates = tuning["event_rate"].to_numpy()
     n_chains, _, dim = scales.shape
     changes, rate_changes = np.zeros((n_chains, dim)), np.zeros(n_chains)
+    agreed = tuning["agreed"].to_numpy() if "agreed" in tuning else np.zeros(n_chains, dtype=bool)
     for chain in range(n_chains):
+        if agreed[chain]:
+            continue
         n_rows = int(np.isfinite(times[chain]).sum())
         moving = np.flatnonzero((scales[chain, :n_rows] != final_scales[chain]).any(axis=1))
         if moving.size:

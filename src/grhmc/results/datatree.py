@@ -43,6 +43,7 @@ _DESCRIPTIONS = {
         "event_rate": "momentum refreshments per process time (or arc length)",
         "time_to_u_turn": "typical process time until a path turns around",
         "n_gradients": "gradients of the warm-up",
+        "agreed": "the chains agreed about the scale before the warm-up was used up",
         "crossing_time": "mean process time between crossings of the centre",
         "warmup_seconds": "wall-clock time of the chain's warm-up",
         "sampling_seconds": "wall-clock time of the chain's sampling",

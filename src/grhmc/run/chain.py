@@ -26,9 +26,8 @@ from grhmc.process.state import (
     init_records,
     with_tableau,
 )
-from grhmc.run.chain_record import ChainCounts, ChainRecord, named_statistics
-from grhmc.run.plain_arrays import walk_arrays
-from grhmc.run.seeds import generator_to_array, restore_generator
+from grhmc.run.chain_record import AT_SAMPLING_START, ChainCounts, ChainRecord, named_statistics, tuning_record
+from grhmc.run.saved_chain import chain_to_arrays, restore_chain
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 from grhmc.tuning.event_rate import init_event_rate_tuner
 from grhmc.tuning.moments import begin_window, forget
@@ -61,24 +60,9 @@ LARGEST_STEP_PER_U_TURN = 0.6
 HISTORY_ROWS_PER_STAGE = 60
 """Rows of tuning history each stage of warm-up leaves."""
 
-_OWN_ARRAYS = (
-    "rng",
-    "stage_index",
-    "outcome",
-    "seconds",
-    "sampling_start",
-    "choice",
-    "time_per_gradient",
-    "n_diverging_before",
-    "warmup_draws_before",
-)
-"""Of a saved state, beside those of the process and the records."""
-
 _LARGEST_LOG_STEP = 100.0
 _NO_LIMIT = 2**62
-
-# What the clock said when sampling began.
-_AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored")
+_MOST_REPEATS = 20
 
 
 class Chain:
@@ -123,10 +107,12 @@ class Chain:
         self.stage_index = -1
         self.outcome = Outcome.RUNNING
         self.seconds = np.zeros(2)  # of warm-up and of sampling
-        self.sampling_start = np.zeros(4)  # `_AT_SAMPLING_START`
+        self.sampling_start = np.zeros(4)  # `AT_SAMPLING_START`
         self.is_discrete = settings.process_kind == "discrete"  # "auto": until the chains have met
         self.integrator = settings.integrator.first
         self.time_per_gradient = np.zeros(len(SYMPLECTIC_INTEGRATORS))  # of discrete steps: what rounds have found
+        self.n_repeats = 0  # of the present stage, because it cost too much
+        self.is_agreed = False  # with the other chains about the scale
         self.n_diverging_before = 0
         self.warmup_draws_before = 0  # the present stage began
         self.process = init_process(
@@ -169,17 +155,28 @@ class Chain:
         self.seconds[int(not self.stage.is_warmup)] += time.perf_counter() - began
         self.outcome = Outcome(code)
         if self.outcome == Outcome.STAGE_DONE:
-            if self.stage.meets:
+            if self._was_cut_short():
+                self.n_repeats += 1
+                self._begin_stage(self.stage_index)
+                self.outcome = Outcome.RUNNING
+            elif self.stage.meets:
                 self.outcome = Outcome.WAITING
             else:
                 self.go_on(self.stage_index + 1)
         return self.outcome
+
+    def _was_cut_short(self) -> bool:
+        """Whether the present stage must reach its length before chains meet, and has cost too much to do so."""
+        is_short = self.process.clock.time[0] < self.process.settings.end_time[0]
+        is_limited = math.isfinite(self.stage.most_gradients_per_draw)
+        return self.stage.meets and is_limited and is_short and self.n_repeats < _MOST_REPEATS
 
     def go_on(self, stage_index: int) -> None:
         """Begin a stage after the end of the present one; with none left the chain is done."""
         self.outcome = Outcome.STAGE_DONE
         if stage_index < len(self.stages):
             self.warmup_draws_before += int(self.process.clock.draw_index[0])
+            self.n_repeats = 0
             self._begin_stage(stage_index)
             self.outcome = Outcome.RUNNING
 
@@ -198,19 +195,13 @@ class Chain:
     @property
     def draws_done(self) -> int:
         """Draws of warm-up and sampling made so far."""
-        # By way of the record: setting an attribute of a recarray passes through the array's own attributes, where
-        # another thread, the progress display's, can see it for a moment as a plain number.
+        # By way of the record: while an attribute of a recarray is set, another thread can see it as a plain number.
         return self.warmup_draws_before + int(self.process.clock[0].draw_index)
 
     @property
     def n_diverging_in_stage(self) -> int:
         """Paths or trajectories since the present stage began whose energy error passed the threshold."""
         return int(self.process.clock[0].n_diverging) - self.n_diverging_before
-
-    @property
-    def draws_to_come(self) -> int:
-        """Draws of the present stage and those after it, as far as none is skipped."""
-        return sum(stage.n_draws for stage in self.stages[max(self.stage_index, 0) :])
 
     @property
     def counts(self) -> ChainCounts:
@@ -249,7 +240,8 @@ class Chain:
             spacing = stage.u_turns_per_draw * math.exp(self.process.rate_tuner.log_process_time[0])
         now = clock.time[0]
         kernel.end_time = now + stage.n_draws * spacing
-        kernel.end_gradients = clock.n_gradients[0] + min(stage.n_draws * stage.most_gradients_per_draw, _NO_LIMIT)
+        limit = math.inf if self.n_repeats == _MOST_REPEATS else stage.n_draws * stage.most_gradients_per_draw
+        kernel.end_gradients = clock.n_gradients[0] + min(limit, _NO_LIMIT)
         kernel.draw_spacing = spacing
         kernel.n_draws = stage.n_draws
         kernel.record = int(not stage.is_warmup or self.n_warmup_rows > 0)
@@ -265,7 +257,7 @@ class Chain:
         self.process.n_crossings[:] = 0
         reset_integrals(self.process.integrals)
         if not stage.is_warmup:
-            self.sampling_start[:] = [clock[name][0] for name in _AT_SAMPLING_START]
+            self.sampling_start[:] = [clock[name][0] for name in AT_SAMPLING_START]
         for counter in ("gradients", "steps", "rejected", "events", "diverging"):
             clock[f"drawn_{counter}"] = clock[f"n_{counter}"]
         start_path(self.process)
@@ -322,7 +314,7 @@ class Chain:
         kernel.median_spacing = rule.median_spacing
         process.clock.crossing_started = 0
         if rule.tuner == MCT:
-            self._renew_crossing_time_tuner(stage)
+            self.renew_crossing_time_tuner(stage)
         elif rule.tuner != FIXED:
             if rule.window == FORGET:
                 forget(process.moments)
@@ -330,7 +322,8 @@ class Chain:
             else:
                 begin_window(process.previous_moments, process.moments)
 
-    def _renew_crossing_time_tuner(self, stage: Stage) -> None:
+    def renew_crossing_time_tuner(self, stage: Stage) -> None:
+        """Start MCT's tuner at the present scale, by the stage's rule."""
         scale = self.process.standardization.scale
         self.process.crossing = init_crossing_time_tuner(
             scale, gamma=stage.scale.gamma, anchor=stage.scale.anchor_factor * np.log(scale)
@@ -381,56 +374,17 @@ class Chain:
                 "functions": records.interval_functions[:n_intervals],
                 "duration": records.interval_duration[:n_intervals],
             },
-            tuning=self._tuning_record(),
+            tuning=tuning_record(self),
             warmup_seconds=float(self.seconds[0]),
             sampling_seconds=float(self.seconds[1]),
             outcome=self.outcome,
         )
 
-    def _tuning_record(self) -> dict[str, np.ndarray]:
-        clock, records, tuner = self.process.clock[0], self.records, self.process.rate_tuner
-        sampling = not self.stage.is_warmup
-        n_rows = int(clock.history_index)
-        warmup = self.sampling_start if sampling else [clock[name] for name in _AT_SAMPLING_START]
-        elapsed = clock.time - (self.sampling_start[1] if sampling else clock.stage_start_time)
-        n_crossings = np.maximum(self.process.n_crossings, 1)
-        return {
-            "scale": self.process.standardization.scale.copy(),
-            "centre": self.process.standardization.centre.copy(),
-            "event_rate": np.array(clock.event_rate),
-            "step_size": np.array(clock.trajectory_step if self.is_discrete else clock.step_size),
-            "time_to_u_turn": np.exp(tuner.log_process_time[0]),
-            "n_gradients": np.array(int(warmup[0])),
-            "n_event_rate_gradients": np.array(tuner.n_gradients[0]),
-            "crossing_time": elapsed / n_crossings,
-            "n_bounces": np.array(clock.n_bounces),
-            "n_refused": np.array(clock.n_refused),
-            "n_floored": np.array(clock.n_floored),
-            "n_warmup_bounces": np.array(int(warmup[2])),
-            "n_warmup_floored": np.array(int(warmup[3])),
-            "history_time": records.history_time[:n_rows],
-            "history_scale": records.history_scale[:n_rows],
-            "history_centre": records.history_centre[:n_rows],
-            "history_event_rate": records.history_event_rate[:n_rows],
-            "history_n_gradients": records.history_gradients[:n_rows],
-        }
-
     # ------------------------------------------------------------------ saving and restoring
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The chain's whole state and records as plain arrays, by name."""
-        arrays = {f"process.{name}": array.copy() for name, array in walk_arrays(self.process)}
-        arrays |= {f"records.{name}": array.copy() for name, array in walk_arrays(self.records)}
-        arrays["rng"] = generator_to_array(self.process.rng)
-        arrays["stage_index"] = np.array(self.stage_index)
-        arrays["outcome"] = np.array(int(self.outcome))
-        arrays["seconds"] = self.seconds.copy()
-        arrays["sampling_start"] = self.sampling_start.copy()
-        arrays["choice"] = np.array([int(self.is_discrete), tuple(TABLEAUS).index(self.integrator)])
-        arrays["time_per_gradient"] = self.time_per_gradient.copy()
-        arrays["n_diverging_before"] = np.array(self.n_diverging_before)
-        arrays["warmup_draws_before"] = np.array(self.warmup_draws_before)
-        return arrays
+        return chain_to_arrays(self)
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Put a chain made with the same model, settings and stages into a state saved by `to_arrays`.
@@ -440,28 +394,4 @@ class Chain:
         ValueError
             If an array is missing or has another shape: the state belongs to another run.
         """
-        missing = [name for name in _OWN_ARRAYS if name not in arrays]
-        if missing:
-            raise ValueError(f"the saved state belongs to another run: it has no {', '.join(missing)}")
-        is_discrete, integrator = arrays["choice"]
-        self.use(is_discrete=bool(is_discrete), integrator=tuple(TABLEAUS)[integrator])
-        self.time_per_gradient[:] = arrays["time_per_gradient"]
-        self.n_diverging_before = int(arrays["n_diverging_before"])
-        self.warmup_draws_before = int(arrays["warmup_draws_before"])
-        self.stage_index = int(arrays["stage_index"])
-        if self.stage_index >= 0 and self.stage.scale.tuner == MCT:
-            self._renew_crossing_time_tuner(self.stage)
-        own = [(f"process.{name}", array) for name, array in walk_arrays(self.process)]
-        own += [(f"records.{name}", array) for name, array in walk_arrays(self.records)]
-        for name, array in own:
-            saved = arrays.get(name)
-            if saved is None or saved.shape != array.shape:
-                shape = "nothing" if saved is None else f"shape {saved.shape}"
-                raise ValueError(
-                    f"the saved state belongs to another run: {name} should have shape {array.shape}, found {shape}"
-                )
-            array[...] = saved
-        restore_generator(self.process.rng, arrays["rng"])
-        self.outcome = Outcome(int(arrays["outcome"]))
-        self.seconds[:] = arrays["seconds"]
-        self.sampling_start[:] = arrays["sampling_start"]
+        restore_chain(self, arrays)

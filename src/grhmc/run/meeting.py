@@ -63,6 +63,7 @@ def hold_meeting(chains: Sequence[Chain]) -> None:
         while next_index < len(first.stages) and first.stages[next_index].round > 0:
             next_index += 1
     for chain in chains:
+        chain.is_agreed = chain.is_agreed or is_agreed
         chain.go_on(next_index)
 
 
@@ -79,7 +80,9 @@ def _pool_scale(chains: Sequence[Chain]) -> bool:
     pooled = merge_moments([*previous, *(chain.process.moments for chain in chains)])
     centre, scale = np.zeros(dim), np.zeros(dim)
     _propose(chains[0], nothing, pooled, centre, scale)
-    middle = np.exp(np.median(np.log(scales), axis=0))
+    with np.errstate(divide="ignore", invalid="ignore"):  # a density that is flat somewhere suggests 0 or infinity
+        log_scales = np.log(scales)
+        middle = np.exp(np.median(log_scales, axis=0))
     scale = np.clip(np.where(np.isfinite(scale), scale, middle), middle / _LARGEST_SPREAD, middle * _LARGEST_SPREAD)
     _standardize(chains, centre, scale)
     for chain in chains:
@@ -88,8 +91,8 @@ def _pool_scale(chains: Sequence[Chain]) -> bool:
             mine[:] = common
     if len(chains) == 1:
         return False
-    with np.errstate(invalid="ignore"):
-        errors = np.log(scales).std(axis=0, ddof=1) / math.sqrt(len(chains) * max(stage.round, 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = log_scales.std(axis=0, ddof=1) / math.sqrt(len(chains) * max(stage.round, 1))
         distances = centres.std(axis=0, ddof=1) / scale
     return bool(np.all(errors < SCALE_ACCURACY) and np.all(distances < CENTRE_DISAGREEMENT))
 

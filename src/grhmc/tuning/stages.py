@@ -109,7 +109,7 @@ class Stage:
     u_turns_per_draw : float
     is_warmup : bool
     most_gradients_per_draw : float
-        The stage ends sooner once it has cost so many on average.
+        The stage ends sooner once it has cost so many on average. One at whose end chains meet is begun again instead.
     by_trajectories : bool
         Where the process is discrete: by Metropolized trajectories of equal steps, one per draw. False: by the
         continuous process all the same.
@@ -198,7 +198,7 @@ def practical_stages(
             length,
             draw_spacing=draw_spacing,
             u_turns_per_draw=u_turns_per_draw if tuner == MCT and number == len(windows) - 1 else _WINDOW_SPACING,
-            most_gradients_per_draw=_WINDOW_GRADIENTS,
+            most_gradients_per_draw=math.inf if tuner == FIXED else _WINDOW_GRADIENTS,
             meets=number == len(windows) - 1,
             decides_process=number == len(windows) - 1,
             scale=_window_rule(number, tuner),
