@@ -63,6 +63,7 @@ HISTORY_ROWS_PER_STAGE = 60
 _LARGEST_LOG_STEP = 100.0
 _NO_LIMIT = 2**62
 _MOST_REPEATS = 20
+_LONG_ENOUGH = 0.25
 
 
 class Chain:
@@ -166,8 +167,9 @@ class Chain:
         return self.outcome
 
     def _was_cut_short(self) -> bool:
-        """Whether the present stage must reach its length before chains meet, and has cost too much to do so."""
-        is_short = self.process.clock.time[0] < self.process.settings.end_time[0]
+        """Whether the present stage must come a good way before chains meet, and has cost too much to do so."""
+        clock, end_time = self.process.clock[0], self.process.settings.end_time[0]
+        is_short = clock.time - clock.stage_start_time < _LONG_ENOUGH * (end_time - clock.stage_start_time)
         is_limited = math.isfinite(self.stage.most_gradients_per_draw)
         return self.stage.meets and is_limited and is_short and self.n_repeats < _MOST_REPEATS
 

@@ -54,7 +54,7 @@ def hold_meeting(chains: Sequence[Chain]) -> None:
     is_chosen = True
     if first.is_discrete and stage.by_trajectories:
         _pool_trajectories(chains)
-        if stage.round > 0 and not _return_to_continuous(chains) and first.settings.integrator.is_open:
+        if not _return_to_continuous(chains) and stage.round > 0 and first.settings.integrator.is_open:
             is_chosen = _choose_integrator(chains)
     elif stage.decides_process:
         _choose_process(chains)
@@ -176,7 +176,7 @@ def _return_to_continuous(chains: Sequence[Chain]) -> bool:
     Not after the first round, in which the scale and the step are still being found.
     """
     share = sum(chain.n_diverging_in_stage for chain in chains) / (len(chains) * chains[0].stage.n_draws)
-    is_early = chains[0].stage.round < _FEWEST_ROUNDS
+    is_early = 0 < chains[0].stage.round < _FEWEST_ROUNDS
     if chains[0].settings.process_kind != "auto" or is_early or share < _HOPELESS_SHARE:
         return False
     for chain in chains:
