@@ -48,6 +48,9 @@ HOPELESS_ENERGY_ERROR, HOPELESS_SHARE_LIMIT = 10.0, 0.02
 """A trajectory whose energy rises by so much is refused; so many of all are too many. Of centred eight schools, whose
 neck is missed, it is 3 to 30 %; where one step suits all it is less than 0.2 %."""
 
+_FEWEST_HOPELESS = 3
+# Of a short run's trajectories one or two say nothing.
+
 ACCEPTANCE_LIMIT = 0.4
 """Below this a chain of the discrete process, tuned to 0.75, sits where its step does not fit."""
 _FEWEST_TRAJECTORIES = 50
@@ -120,9 +123,10 @@ def _refused_trajectories(
     """Trajectories given up on the way, or with no hope of being accepted, and chains that refuse most."""
     findings = []
     share, hopeless = float(diverging.mean()), float(np.mean(errors > HOPELESS_ENERGY_ERROR))
-    if share > DIVERGING_SHARE_LIMIT or hopeless > HOPELESS_SHARE_LIMIT:
+    suspicious = diverging | (errors > HOPELESS_ENERGY_ERROR)
+    is_bad = share > DIVERGING_SHARE_LIMIT or hopeless > HOPELESS_SHARE_LIMIT
+    if is_bad and suspicious.sum() >= _FEWEST_HOPELESS:
         n_unbounded = int(diverging.sum())
-        suspicious = diverging | (errors > HOPELESS_ENERGY_ERROR)
         chains = tuple(chain_names[c] for c in np.unique(np.nonzero(suspicious)[0]))
         message = (
             f"{int(suspicious.sum())} of {diverging.size} trajectories had no hope of being accepted "
