@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.console import Console
 
+from grhmc.argument_checks import check_choice
 from grhmc.comparison_tables import html_tables, plain_text, rich_tables
 from grhmc.diagnosis import Report, SamplingWarning, warn_of_several
 from grhmc.diagnostics import effective_sample_size, iterate_parameters, largest_r_hat
 from grhmc.outcomes import SamplingError
 from grhmc.sampling import sample
-from grhmc.settings import SCALES, IntegratorSettings, ProcessSettings, check_choice
+from grhmc.settings import SCALES, IntegratorSettings, ProcessSettings
 
 if TYPE_CHECKING:
     import xarray

@@ -151,14 +151,15 @@ def test_a_gradient_that_is_wrong_far_from_the_mode_costs_energy_even_if_nobody_
     assert "gradient is wrong in some places" in message(report, "energy_error")
 
 
-def test_a_density_that_raises_far_out_is_an_error_with_the_draws_so_far() -> None:
+@pytest.mark.parametrize("process", ["auto", "discrete"])
+def test_a_density_that_raises_far_out_is_an_error_with_the_draws_so_far(process: str) -> None:
     def density(q: np.ndarray) -> tuple[float, np.ndarray]:
         if q[0] > 1.5:
             raise ValueError("beyond 1.5")
         return normal(q)
 
     with pytest.raises(ValueError, match=r"beyond 1\.5") as raised:
-        run(density, init=[0.5])
+        run(density, init=[0.5], process=process)
     assert raised.value.partial_result is not None  # type: ignore[attr-defined]
 
 

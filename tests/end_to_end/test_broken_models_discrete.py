@@ -187,17 +187,6 @@ def test_a_wrong_sign_is_an_error_whether_it_is_looked_for_or_not() -> None:
         run(grhmc.from_numba(_wrong_sign, 2), check_gradient=False)
 
 
-def test_a_density_that_raises_far_out_is_an_error_with_the_draws_so_far() -> None:
-    def density(q: np.ndarray) -> tuple[float, np.ndarray]:
-        if q[0] > 1.5:
-            raise ValueError("beyond 1.5")
-        return normal(q)
-
-    with pytest.raises(ValueError, match=r"beyond 1\.5") as raised:
-        run(density, init=[0.5])
-    assert raised.value.partial_result is not None  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize(
     ("density", "dim"),
     [

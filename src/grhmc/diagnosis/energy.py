@@ -14,6 +14,8 @@ import numpy as np
 
 from grhmc.diagnosis.report import WARNING, Finding, listed_chains
 from grhmc.process.discrete import MOST_STEPS
+from grhmc.run.chain import HOPELESS_ENERGY_ERROR
+from grhmc.run.meeting import HOPELESS_SHARE
 
 if TYPE_CHECKING:
     import xarray
@@ -44,10 +46,8 @@ DIVERGING_SHARE_LIMIT = 0.0015
 """Of the discrete process's trajectories. In the funnel F1, whose sd comes out a fifth too small, two in a thousand are
 given up; on targets that it samples rightly mostly none, but up to six in a thousand."""
 
-HOPELESS_ENERGY_ERROR, HOPELESS_SHARE_LIMIT = 10.0, 0.02
-"""A trajectory whose energy rises by so much is refused; so many of all are too many. Of centred eight schools, whose
-neck is missed, it is 3 to 30 %; where one step suits all it is less than 0.2 %."""
-
+# Of centred eight schools, whose neck is missed, trajectories that `HOPELESS_ENERGY_ERROR` refuses are 3 to 30 %; where
+# one step suits all they are less than 0.2 %.
 _FEWEST_HOPELESS = 3
 # Of a short run's trajectories one or two say nothing.
 
@@ -124,7 +124,7 @@ def _refused_trajectories(
     findings = []
     share, hopeless = float(diverging.mean()), float(np.mean(errors > HOPELESS_ENERGY_ERROR))
     suspicious = diverging | (errors > HOPELESS_ENERGY_ERROR)
-    is_bad = share > DIVERGING_SHARE_LIMIT or hopeless > HOPELESS_SHARE_LIMIT
+    is_bad = share > DIVERGING_SHARE_LIMIT or hopeless > HOPELESS_SHARE
     if is_bad and suspicious.sum() >= _FEWEST_HOPELESS:
         n_unbounded = int(diverging.sum())
         chains = tuple(chain_names[c] for c in np.unique(np.nonzero(suspicious)[0]))

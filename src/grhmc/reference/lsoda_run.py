@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grhmc.argument_checks import check_choice, check_count
 from grhmc.reference.lsoda_process import LsodaProcess
 from grhmc.run.seeds import chain_generators
-from grhmc.settings import check_choice, check_count
 from grhmc.tuning.scale_from_moments import FIXED
 from grhmc.tuning.stages import PAPER_EVENT_RATE, SCALE_TUNERS, paper_stages, sampling_stage
 

@@ -60,10 +60,10 @@ LARGEST_STEP_PER_U_TURN = 0.6
 HISTORY_ROWS_PER_STAGE = 60
 """Rows of tuning history each stage of warm-up leaves."""
 
-_LARGEST_LOG_STEP = 100.0
+_LARGEST_LOG_STEP = 100.0  # before `LARGEST_STEP_PER_U_TURN` cuts it: nothing stops a step that is always accepted
 _NO_LIMIT = 2**62
-_MOST_REPEATS = 20
-_LONG_ENOUGH = 0.25
+_MOST_REPEATS, _LONG_ENOUGH = 20, 0.25
+# A window that chains meet after, and that cost too much to come so far of its way, is begun again so many times.
 
 
 class Chain:

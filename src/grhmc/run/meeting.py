@@ -22,8 +22,8 @@ from grhmc.tuning.trajectory_length import add_sums
 LARGEST_STEP_VARIATION = 0.3
 """Standard deviation of the logarithm of the continuous process's steps above which one size will not do.
 
-Between 0.1 for normals and 0.28 for a mild banana on one side, 0.32 to 0.45 for a Gaussian process, a ring and mild
-funnels on the other (docs/discrete-process.md).
+0.1 for normals, 0.2 to 0.3 for most posteriors, 0.3 for a Gaussian process and a smiley, 0.36 to 0.49 for mild funnels
+(docs/decisions/0005-process-and-warm-up.md).
 """
 
 SCALE_ACCURACY = 0.1
@@ -32,9 +32,10 @@ SCALE_ACCURACY = 0.1
 CENTRE_DISAGREEMENT = 1.0
 """Spread of the chains' means over one round, in scales, at which tuning may end."""
 
+HOPELESS_SHARE = 0.02
+"""Of trajectories whose energy rises by `HOPELESS_ENERGY_ERROR`, above which steps of one size will not do."""
+
 _FEWEST_ROUNDS = 2
-_HOPELESS_SHARE = 0.02
-# Of the trajectories of a round: steps of one size that are right elsewhere are too long for some place.
 _PREFERENCE = 1.05
 # Leapfrog must go further than the splitting by so much: at equal acceptance the splitting's errors are smaller.
 _LARGEST_SPREAD = 2.0
@@ -70,16 +71,15 @@ def hold_meeting(chains: Sequence[Chain]) -> None:
 def _pool_scale(chains: Sequence[Chain]) -> bool:
     """Give all chains the centre and scale that all their moments suggest together; whether they agree about them."""
     stage, dim = chains[0].stage, len(chains[0].process.scratch[0])
-    nothing = init_moments(dim)
     centres, scales = np.zeros((len(chains), dim)), np.zeros((len(chains), dim))
     for chain, centre, scale in zip(chains, centres, scales, strict=True):
-        _propose(chain, nothing, chain.process.moments, centre, scale)
+        _propose(chain, chain.process.moments, centre, scale)
     previous = [chain.process.previous_moments for chain in chains]
     if stage.round > 0:  # all have the same ones, from the meeting before
         previous = previous[:1]
     pooled = merge_moments([*previous, *(chain.process.moments for chain in chains)])
     centre, scale = np.zeros(dim), np.zeros(dim)
-    _propose(chains[0], nothing, pooled, centre, scale)
+    _propose(chains[0], pooled, centre, scale)
     with np.errstate(divide="ignore", invalid="ignore"):  # a density that is flat somewhere suggests 0 or infinity
         log_scales = np.log(scales)
         middle = np.exp(np.median(log_scales, axis=0))
@@ -115,13 +115,12 @@ def _standardize(chains: Sequence[Chain], centre: np.ndarray, scale: np.ndarray)
         restandardize(standardization, new_centre, new_scale, step.position, step.stage_forces[0])
 
 
-def _propose(
-    chain: Chain, previous: RunningMoments, moments: RunningMoments, centre: np.ndarray, scale: np.ndarray
-) -> None:
+def _propose(chain: Chain, moments: RunningMoments, centre: np.ndarray, scale: np.ndarray) -> None:
     """What moments suggest, written to `centre` and `scale`; the present ones where there are no moments."""
     rule, standardization = chain.stage.scale, chain.process.standardization
     if moments.weights[0] > 0.0:
-        propose_from_moments(rule.tuner, rule.centred_gradient, previous, moments, centre, scale)
+        nothing = init_moments(len(centre))
+        propose_from_moments(rule.tuner, rule.centred_gradient, nothing, moments, centre, scale)
     else:
         centre[:], scale[:] = standardization.centre, standardization.scale
 
@@ -141,8 +140,11 @@ def _pool_time_to_u_turn(chains: Sequence[Chain]) -> None:
 def _pool_trajectories(chains: Sequence[Chain]) -> None:
     """The median of the steps; for the length of trajectories, the autocorrelations of all chains together."""
     step = _geometric_median(chains, lambda chain: chain.trajectory_step)
+    integrator = chains[0].integrator
     for chain in chains:
         chain.start_trajectory_step_at(step)
+        reached = chain.trajectory_step / TABLEAUS[integrator].gradients_per_step
+        chain.time_per_gradient[SYMPLECTIC_INTEGRATORS.index(integrator)] = reached
     add_sums([chain.process.length_tuner for chain in chains])
 
 
@@ -177,10 +179,9 @@ def _return_to_continuous(chains: Sequence[Chain]) -> bool:
     """
     share = sum(chain.n_diverging_in_stage for chain in chains) / (len(chains) * chains[0].stage.n_draws)
     is_early = 0 < chains[0].stage.round < _FEWEST_ROUNDS
-    if chains[0].settings.process_kind != "auto" or is_early or share < _HOPELESS_SHARE:
+    if chains[0].settings.process_kind != "auto" or is_early or share < HOPELESS_SHARE:
         return False
     for chain in chains:
-        chain.time_per_gradient[:] = chain.trajectory_step
         chain.use(is_discrete=False, integrator=INTEGRATORS[0])
     return True
 
@@ -203,16 +204,12 @@ def _choose_integrator(chains: Sequence[Chain]) -> bool:
     bool
         True if all have been tried.
     """
-    step, n_gradients = chains[0].trajectory_step, len(chains[0].process.tableau.nodes) - 1
-    for chain in chains:
-        chain.time_per_gradient[SYMPLECTIC_INTEGRATORS.index(chain.integrator)] = step / n_gradients
     reached = chains[0].time_per_gradient
     untried = [name for name, time in zip(SYMPLECTIC_INTEGRATORS, reached, strict=True) if time == 0.0]
     splitting, leapfrog = reached
     best = untried[0] if untried else SYMPLECTIC_INTEGRATORS[int(leapfrog > _PREFERENCE * splitting)]
     best_time = reached.max() if untried else reached[SYMPLECTIC_INTEGRATORS.index(best)]
-    n_gradients = len(TABLEAUS[best].nodes) - 1
     for chain in chains:
         chain.use(is_discrete=True, integrator=best)
-        chain.start_trajectory_step_at(n_gradients * float(best_time))
+        chain.start_trajectory_step_at(TABLEAUS[best].gradients_per_step * float(best_time))
     return not untried

@@ -15,19 +15,9 @@ from grhmc.tuning.scale_from_moments import MCT
 if TYPE_CHECKING:
     from grhmc.run.chain import Chain
 
-_OWN_ARRAYS = (
-    "rng",
-    "stage_index",
-    "outcome",
-    "seconds",
-    "sampling_start",
-    "choice",
-    "time_per_gradient",
-    "n_diverging_before",
-    "n_repeats",
-    "is_agreed",
-    "warmup_draws_before",
-)
+_SCALARS = ("stage_index", "n_diverging_before", "n_repeats", "is_agreed", "warmup_draws_before")
+_VECTORS = ("seconds", "sampling_start", "time_per_gradient")
+_OWN_ARRAYS = ("rng", "outcome", "choice", *_SCALARS, *_VECTORS)
 # Beside those of the process and the records.
 
 
@@ -36,16 +26,9 @@ def chain_to_arrays(chain: Chain) -> dict[str, np.ndarray]:
     arrays = {f"process.{name}": array.copy() for name, array in walk_arrays(chain.process)}
     arrays |= {f"records.{name}": array.copy() for name, array in walk_arrays(chain.records)}
     arrays["rng"] = generator_to_array(chain.process.rng)
-    arrays["stage_index"] = np.array(chain.stage_index)
     arrays["outcome"] = np.array(int(chain.outcome))
-    arrays["seconds"] = chain.seconds.copy()
-    arrays["sampling_start"] = chain.sampling_start.copy()
     arrays["choice"] = np.array([int(chain.is_discrete), tuple(TABLEAUS).index(chain.integrator)])
-    arrays["time_per_gradient"] = chain.time_per_gradient.copy()
-    arrays["n_diverging_before"] = np.array(chain.n_diverging_before)
-    arrays["n_repeats"] = np.array(chain.n_repeats)
-    arrays["is_agreed"] = np.array(chain.is_agreed)
-    arrays["warmup_draws_before"] = np.array(chain.warmup_draws_before)
+    arrays |= {name: np.array(getattr(chain, name)) for name in (*_SCALARS, *_VECTORS)}
     return arrays
 
 
@@ -56,12 +39,10 @@ def restore_chain(chain: Chain, arrays: dict[str, np.ndarray]) -> None:
         raise ValueError(f"the saved state belongs to another run: it has no {', '.join(missing)}")
     is_discrete, integrator = arrays["choice"]
     chain.use(is_discrete=bool(is_discrete), integrator=tuple(TABLEAUS)[integrator])
-    chain.time_per_gradient[:] = arrays["time_per_gradient"]
-    chain.n_diverging_before = int(arrays["n_diverging_before"])
-    chain.n_repeats = int(arrays["n_repeats"])
-    chain.is_agreed = bool(arrays["is_agreed"])
-    chain.warmup_draws_before = int(arrays["warmup_draws_before"])
-    chain.stage_index = int(arrays["stage_index"])
+    for name in _SCALARS:
+        setattr(chain, name, type(getattr(chain, name))(arrays[name]))
+    for name in _VECTORS:
+        getattr(chain, name)[:] = arrays[name]
     if chain.stage_index >= 0 and chain.stage.scale.tuner == MCT:
         chain.renew_crossing_time_tuner(chain.stage)
     own = [(f"process.{name}", array) for name, array in walk_arrays(chain.process)]
@@ -76,5 +57,3 @@ def restore_chain(chain: Chain, arrays: dict[str, np.ndarray]) -> None:
         array[...] = saved
     restore_generator(chain.process.rng, arrays["rng"])
     chain.outcome = Outcome(int(arrays["outcome"]))
-    chain.seconds[:] = arrays["seconds"]
-    chain.sampling_start[:] = arrays["sampling_start"]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from grhmc.argument_checks import as_real_array, as_vector
 from grhmc.density_pointer import EXCEPTION
 from grhmc.models.log_density import LogDensity
 from grhmc.outcomes import InitializationError
-from grhmc.settings import as_real_array, as_vector
 
 MAX_TRIES = 100
 _HALF_WIDTH = 2.0

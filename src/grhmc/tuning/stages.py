@@ -156,8 +156,8 @@ _ROUND_SHARE, _SETTLING_SHARE = 0.08, 0.06
 _SHORTEST_ROUND = 40
 _WINDOW_SPACING = 0.12
 _WINDOW_GRADIENTS = 8.0
-# Each window is about twice the one before, so that what was seen on the way into the bulk is soon forgotten; its draws
-# are 0.2 U-turns apart. Rounds share the rest; then the scale is fixed, and the event rate or the step tuned to it.
+# Windows are short and grow slowly, so that what was seen on the way into the bulk is soon forgotten; their draws are
+# 0.12 U-turns apart. Rounds share the rest; then the scale is fixed, and the event rate or the step tuned to it.
 
 
 def practical_stages(
