@@ -220,7 +220,16 @@ def run_grhmc(arguments: dict[str, Any], target: Target, seed: int, draws: int =
     starts = starting_points(target, seed, CHAINS)
     settings = {"draws": draws, "tune": TUNE, **arguments}
     with _processor_time() as watch:
-        result = grhmc.sample(model, chains=CHAINS, cores=1, seed=seed, init=starts, progress_bar=False, **settings)
+        result = grhmc.sample(
+            model,
+            chains=CHAINS,
+            cores=1,
+            seed=seed,
+            init=starts,
+            progress_bar=False,
+            diagnose=False,  # R-hat and all that: the others do not compute it
+            **settings,
+        )
     sampling = int(result["sample_stats"]["n_gradients"].sum())
     return Run(
         warmup_gradients=density.count - sampling,
