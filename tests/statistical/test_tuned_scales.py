@@ -139,7 +139,7 @@ def test_crossing_times_after_mct_are_pi(name: str, warmup: str, integrator: str
         scale="mct",
         integrator=integrator,
         draws=4000,
-        tune=6000,
+        tune=20_000,  # of which a fifth are MCT's
         chains=40,
         cores=2,
         seed=seed_for(name, warmup),

@@ -146,7 +146,7 @@ def test_warm_up_ends_when_chains_agree_and_not_before() -> None:
 
     assert n_warmup(tune=1000) < 700
     assert n_warmup(tune=1000, chains=1) > 950  # one chain has nobody to agree with
-    assert n_warmup(tune=1000, scale="mct") > 900
+    assert 600 < n_warmup(tune=1000, scale="mct") < 850  # it has a stage of its own besides
 
 
 def test_a_window_that_costs_too_much_ends() -> None:

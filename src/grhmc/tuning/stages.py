@@ -153,11 +153,26 @@ def sampling_stage(n_draws: int, draw_spacing: float | None, u_turns_per_draw: f
 
 _WINDOW_SHARES = (0.02, 0.02, 0.03, 0.04, 0.05, 0.05, 0.07)
 _ROUND_SHARE, _SETTLING_SHARE = 0.08, 0.06
+_CROSSING_TIMES_SHARE = 0.2
 _SHORTEST_ROUND = 40
 _WINDOW_SPACING = 0.12
 _WINDOW_GRADIENTS = 8.0
 # Windows are short and grow slowly, so that what was seen on the way into the bulk is soon forgotten; their draws are
 # 0.12 U-turns apart. Rounds share the rest; then the scale is fixed, and the event rate or the step tuned to it.
+# MCT needs a hundred crossings of each coordinate; with more draws than a fifth it would cost more than it gains.
+
+
+def _stage_lengths(n_tune: int, tuner: int) -> tuple[list[int], int, list[int], int]:
+    """Draws in each window, in MCT's own window, in each round, and in settling; one round if there are too few."""
+    windows = [max(1, round(share * n_tune)) for share in _WINDOW_SHARES]
+    crossing_times = max(1, round(_CROSSING_TIMES_SHARE * n_tune)) if tuner == MCT else 0
+    settling = max(1, round(_SETTLING_SHARE * n_tune))
+    rest = n_tune - sum(windows) - crossing_times - settling
+    if rest <= 0:
+        return [], 0, [n_tune], 0
+    n_rounds = max(1, round(rest / max(_ROUND_SHARE * n_tune, _SHORTEST_ROUND)))
+    rounds = [rest // n_rounds + (number < rest % n_rounds) for number in range(n_rounds)]
+    return windows, crossing_times, rounds, settling
 
 
 def practical_stages(
@@ -173,21 +188,17 @@ def practical_stages(
     """Warm-up from an arbitrary start: growing windows, then rounds until the chains agree, then settling.
 
     Windows are by the continuous process, whatever is sampled: steps that adapt find the way in from any start, and
-    their sizes tell whether one size would do. So are all windows of MCT, whose crossing times are those of the exact
-    dynamics; it has one long window in place of rounds.
+    their sizes tell whether one size would do. MCT, whose crossing times are those of the exact dynamics, has one long
+    window of its own after the others, and its scale is fixed from then on.
 
     Where the event rate is tuned, paths are followed beyond due refreshments to their U-turns, which costs gradients:
     only some stages do it.
     """
     if n_tune == 0:
         return []
-    windows = [max(1, round(share * n_tune)) for share in _WINDOW_SHARES]
-    settling = max(1, round(_SETTLING_SHARE * n_tune))
-    if sum(windows) + settling >= n_tune:
-        windows, settling = [], 0
-    rest = n_tune - sum(windows) - settling
-    n_rounds = 1 if tuner == MCT or not windows else max(1, round(rest / max(_ROUND_SHARE * n_tune, _SHORTEST_ROUND)))
-    rounds = [rest // n_rounds + (number < rest % n_rounds) for number in range(n_rounds)]
+    windows, crossing_times, rounds, settling = _stage_lengths(n_tune, tuner)
+    has_windows, has_crossing_times = bool(windows), crossing_times > 0
+    by_trajectories = has_windows or tuner != MCT
 
     def event_rate(is_tuned: bool) -> EventRateRule:
         return EventRateRule(tune=tune_event_rate and is_tuned, u_turn_factor=u_turn_factor)
@@ -197,30 +208,42 @@ def practical_stages(
             f"window {number + 1}",
             length,
             draw_spacing=draw_spacing,
-            u_turns_per_draw=u_turns_per_draw if tuner == MCT and number == len(windows) - 1 else _WINDOW_SPACING,
+            u_turns_per_draw=_WINDOW_SPACING,
             most_gradients_per_draw=math.inf if tuner == FIXED else _WINDOW_GRADIENTS,
             meets=number == len(windows) - 1,
-            decides_process=number == len(windows) - 1,
+            decides_process=number == len(windows) - 1 and not has_crossing_times,
             scale=_window_rule(number, tuner),
             event_rate=event_rate(number >= len(windows) - 2),
         )
         for number, length in enumerate(windows)
     ]
-    has_rounds = tuner != MCT and bool(windows)
+    if has_crossing_times:
+        stages.append(
+            Stage(
+                "crossing times",
+                crossing_times,
+                draw_spacing=draw_spacing,
+                u_turns_per_draw=u_turns_per_draw,
+                meets=True,
+                decides_process=True,
+                scale=_crossing_time_rule(),
+                event_rate=event_rate(False),
+            )
+        )
     stages += [
         Stage(
-            f"round {number + 1}" if has_rounds else f"window {len(windows) + 1}",
+            f"round {number + 1}" if has_windows else "window 1",
             length,
             draw_spacing=draw_spacing,
             u_turns_per_draw=u_turns_per_draw,
-            by_trajectories=tuner != MCT,
-            tune_step=tuner != MCT,
-            tune_length=tune_length and tuner != MCT,
-            meets=bool(windows),
-            decides_process=has_rounds,
-            round=number + 1 if has_rounds else 0,
-            scale=_round_rule(number, tuner, is_first_stage=not windows),
-            event_rate=event_rate((number == 0 and has_rounds) or not windows),
+            by_trajectories=by_trajectories,
+            tune_step=by_trajectories,
+            tune_length=tune_length and by_trajectories,
+            meets=has_windows,
+            decides_process=has_windows,
+            round=number + 1 if has_windows else 0,
+            scale=_round_rule(number, tuner, is_first_stage=not has_windows),
+            event_rate=event_rate(number == 0),
         )
         for number, length in enumerate(rounds)
     ]
@@ -247,7 +270,7 @@ _LAST_WINDOW_CHANGE_TIME = 20.0
 
 
 def _window_rule(number: int, tuner: int) -> ScaleRule:
-    """The scale rule of one of the windows. All use GEO, but for MCT's, which takes the last.
+    """The scale rule of one of the windows. All use GEO.
 
     A start far out in a tail of a normal inflates Var(q) and E[g²] by the same factor, so that GEO is right all the
     same: from a millionth of the scale to a million times it. VARI and ISG would follow the start's energy, as ISG does
@@ -255,8 +278,6 @@ def _window_rule(number: int, tuner: int) -> ScaleRule:
     """
     if tuner == FIXED:
         return ScaleRule()
-    if tuner == MCT and number == len(_WINDOW_SHARES) - 1:
-        return _crossing_time_rule(FIRST_RUN_GAMMA)
     if number == 0:
         return ScaleRule(tuner=GEO, window=FORGET, first_change=_FIRST_CHANGE_TIME)
     return ScaleRule(tuner=GEO, window=SHIFT)
@@ -264,20 +285,18 @@ def _window_rule(number: int, tuner: int) -> ScaleRule:
 
 def _round_rule(number: int, tuner: int, *, is_first_stage: bool) -> ScaleRule:
     """The scale rule of a round. The first begins with nothing, and keeps GEO's scale until it has seen enough."""
-    if tuner == FIXED:
+    if tuner == FIXED or (tuner == MCT and not is_first_stage):
         return ScaleRule()
     if is_first_stage:
         return ScaleRule(tuner=GEO if tuner == MCT else tuner, first_change=_FIRST_CHANGE_TIME)
-    if tuner == MCT:
-        return _crossing_time_rule(SECOND_RUN_GAMMA)
     if number > 0 or tuner == GEO:
         return ScaleRule(tuner=tuner, window=SHIFT)
     return ScaleRule(tuner=tuner, window=FORGET, first_change=_LAST_WINDOW_CHANGE_TIME)
 
 
-def _crossing_time_rule(gamma: float) -> ScaleRule:
-    """MCT from the scale that has been found so far."""
-    return ScaleRule(tuner=MCT, first_change=_LAST_WINDOW_CHANGE_TIME, gamma=gamma, anchor_factor=1.0)
+def _crossing_time_rule() -> ScaleRule:
+    """MCT from the scale that GEO has found, which dual averaging is drawn to."""
+    return ScaleRule(tuner=MCT, first_change=_LAST_WINDOW_CHANGE_TIME, gamma=FIRST_RUN_GAMMA, anchor_factor=1.0)
 
 
 PAPER_EVENT_RATE = 0.2

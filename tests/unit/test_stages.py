@@ -1,0 +1,49 @@
+"""The programmes of a run: all draws of the warm-up are used, and MCT begins once there is a scale to begin from."""
+
+from __future__ import annotations
+
+import pytest
+
+from grhmc.tuning.scale_from_moments import FIXED, GEO, ISG, MCT, VARI
+from grhmc.tuning.stages import Stage, paper_stages, practical_stages
+
+
+def practical(n_tune: int, tuner: int) -> list[Stage]:
+    return practical_stages(
+        n_tune, tuner, tune_event_rate=True, u_turn_factor=1.3, draw_spacing=None, u_turns_per_draw=0.5
+    )
+
+
+@pytest.mark.parametrize("tuner", [FIXED, VARI, ISG, GEO, MCT])
+def test_stages_use_all_draws_and_none_is_empty(tuner: int) -> None:
+    for n_tune in (*range(60), 150, 999, 1000, 6000):
+        lengths = [stage.n_draws for stage in practical(n_tune, tuner)]
+        assert sum(lengths) == n_tune
+        assert all(length > 0 for length in lengths)
+
+
+def test_crossing_times_are_looked_at_once_between_the_windows_and_the_rounds() -> None:
+    stages = practical(1000, MCT)
+    tuners = [stage.scale.tuner for stage in stages]
+    (number,) = [number for number, tuner in enumerate(tuners) if tuner == MCT]
+    assert set(tuners[:number]) == {GEO}
+    assert set(tuners[number + 1 :]) == {FIXED}
+    assert stages[number - 1].meets
+    assert stages[number].meets
+    assert not stages[number].by_trajectories
+    assert [stage.decides_process for stage in stages[: number + 1]] == [False] * number + [True]
+
+
+def test_too_few_draws_for_windows_are_all_geos() -> None:
+    (stage,) = practical(5, MCT)
+    assert stage.scale.tuner == GEO
+    assert not stage.meets
+
+
+def test_the_papers_two_runs_of_mct_are_the_published_ones() -> None:
+    first, second, rate = paper_stages(MCT)
+    assert [stage.n_draws for stage in (first, second, rate)] == [1000, 5000, 5000]
+    assert (first.scale.gamma, first.scale.anchor_factor) == (10.0, 0.0)
+    assert (second.scale.gamma, second.scale.anchor_factor) == (25.0, 1.1)
+    assert first.scale.apply_at_crossing
+    assert (rate.scale.tuner, rate.event_rate.tune) == (FIXED, True)
