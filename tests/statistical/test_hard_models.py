@@ -146,6 +146,13 @@ def test_a_hard_model_is_sampled_rightly_or_warned_of(name: str, process: str, s
         assert standard_errors_off(function(draws), exact) < LIMIT, what
 
 
+@pytest.mark.parametrize("seed", [5, 76, 83, 172])
+def test_a_missed_neck_is_warned_of_though_no_chain_is_suspicious_by_itself(seed: int) -> None:
+    """Of 200 seeds those with which log tau was off by four standard errors or more without a warning."""
+    with pytest.warns(grhmc.SamplingWarning):
+        grhmc.sample(eight_schools_model(), process="continuous", seed=seed, progress_bar=False)
+
+
 @pytest.mark.parametrize(
     ("name", "process"),
     [

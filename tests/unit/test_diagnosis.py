@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import grhmc
 import synthetic_runs
 from grhmc.diagnosis import ATTRIBUTE, Finding, record_diagnosis
-from grhmc.diagnosis.energy import energy_bfmi
+from grhmc.diagnosis.energy import COMMON_E_BFMI_LIMIT, E_BFMI_LIMIT, common_energy_bfmi, energy_bfmi
 from grhmc.results import build_datatree
 
 N_CHAINS, N_DRAWS = 4, 1000
@@ -180,6 +181,30 @@ def test_energy_that_refreshments_hardly_change_is_warned_of():
     assert "e_bfmi" in warned_of(
         result_of(independent_draws(), energy=energy, n_events=np.ones((N_CHAINS, N_DRAWS), dtype=int))
     )
+
+
+def slow_energy(persistence: float, seed: int) -> np.ndarray:
+    """An autoregression of first order: its E-BFMI is 2 (1 − persistence)."""
+    rng = np.random.default_rng(seed)
+    energy = rng.standard_normal((N_CHAINS, N_DRAWS))
+    for draw in range(1, N_DRAWS):
+        energy[:, draw] *= math.sqrt(1.0 - persistence**2)
+        energy[:, draw] += persistence * energy[:, draw - 1]
+    return energy
+
+
+@pytest.mark.parametrize(("persistence", "is_low"), [(0.86, True), (0.6, False)])
+def test_energy_of_all_chains_that_changes_too_little_is_a_warning_where_draws_are_few(persistence, is_low):
+    """And a note where they are enough. No chain by itself is below its own, lower limit."""
+    energy, once = slow_energy(persistence, 10), np.ones((N_CHAINS, N_DRAWS), dtype=int)
+    assert np.all(energy_bfmi(energy, once) > E_BFMI_LIMIT)
+    assert (common_energy_bfmi(energy, once) < COMMON_E_BFMI_LIMIT) == is_low
+    few = independent_draws()
+    few[..., 0] = slow_energy(0.85, 11)
+    for draws, severities in ((few, ["warning"]), (independent_draws(), ["note"])):
+        report = grhmc.diagnose(result_of(draws, energy=energy, n_events=once))
+        assert ("bulk_ess" in report.codes) == (draws is few)
+        assert [finding.severity for finding in report if finding.code == "e_bfmi"] == (severities if is_low else [])
 
 
 def test_a_report_is_text_data_and_json():

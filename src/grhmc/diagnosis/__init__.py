@@ -97,7 +97,8 @@ def _findings_of_draws(result: xarray.DataTree, statistics: xarray.Dataset, mode
     findings += find_convergence_problems(
         result["posterior"].to_dataset(), statistics["lp"].transpose("chain", "draw").to_numpy()
     )
-    findings += find_energy_problems(statistics.transpose("chain", "draw"), dim)
+    is_short = any(finding.code == "bulk_ess" for finding in findings)
+    findings += find_energy_problems(statistics.transpose("chain", "draw"), dim, is_short_of_draws=is_short)
     if "tuning" in result.children:
         problems = find_process_problems(result["tuning"].to_dataset(), n_draws, int(result.attrs.get("tune", 0)))
         # The discrete process has no event rate: it is one over the mean length, which changes where windows end.
