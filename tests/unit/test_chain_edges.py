@@ -29,6 +29,12 @@ def quadrant(q, gradient):
     return -0.5 * q[0] * q[0] - 10.0 * q[1]
 
 
+def cut_normal(q, gradient):
+    """Standard normal on q >= -1."""
+    gradient[0] = -q[0]
+    return -0.5 * q[0] * q[0] if q[0] >= -1.0 else -np.inf
+
+
 HALF_LINE = from_numba(half_line, 1)
 QUADRANT = from_numba(quadrant, 2)
 
@@ -61,6 +67,18 @@ def test_bouncing_off_the_edge_leaves_an_exponential_as_it_is(integrator, events
         assert share == pytest.approx(-np.expm1(-x), abs=4.0 * batch_error(draws < x))
     averages = chain.record().time_average["position"]
     assert averages.mean() == pytest.approx(1.0, abs=4.0 * np.std(averages, ddof=1) / np.sqrt(len(averages)))
+
+
+@pytest.mark.statistical
+def test_draws_lie_hardly_ever_and_hardly_at_all_beyond_an_edge_that_the_density_falls_towards():
+    """Between two evaluations a path can dip across it: docs/decisions/0004-walls.md."""
+    settings = run_settings(draws=20_000, sample_interval=1.5, event_rate=0.6)
+    chain = finish(make_chain(from_numba(cut_normal, 1), settings, init=np.zeros(1)))
+    draws = chain.record().draws[:, 0]
+    assert chain.counts.n_bounces > 1000
+    assert np.mean(draws < -1.0) < 1e-3
+    assert draws.min() > -1.1
+    assert draws.mean() == pytest.approx(stats.truncnorm(-1.0, np.inf).mean(), abs=4.0 * batch_error(draws))
 
 
 @pytest.mark.statistical

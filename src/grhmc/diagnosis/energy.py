@@ -214,9 +214,7 @@ def common_energy_bfmi(energy: np.ndarray, n_events: np.ndarray) -> float:
     return float(np.mean(changes**2) / variance)
 
 
-def _energy_transitions(
-    statistics: xarray.Dataset, chain_names: list[int], is_short_of_draws: bool
-) -> list[Finding]:
+def _energy_transitions(statistics: xarray.Dataset, chain_names: list[int], is_short_of_draws: bool) -> list[Finding]:
     energy, n_events = statistics["energy"].to_numpy(), statistics["n_events"].to_numpy()
     fractions, common = energy_bfmi(energy, n_events), common_energy_bfmi(energy, n_events)
     low = [chain for chain, fraction in enumerate(fractions) if fraction < E_BFMI_LIMIT]
