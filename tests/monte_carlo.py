@@ -6,9 +6,9 @@ tests, so that single values beyond 4 are bound to occur by chance (6e-5 each); 
 bias does not escape: in the second run it is twice as many standard errors as in the first.
 
 Standard errors are those of arviz-stats, with two limits.
-- From below `SMALLEST_STANDARD_ERROR`: without a Metropolis test the default tolerances leave a bias of 0.01 to 0.02
-  standard deviations, which a run long enough would find. These tests ask that none of 0.03 is left. The nightly ones
-  do without this limit, at tighter tolerances.
+- From below `SMALLEST_STANDARD_ERROR`: the default tolerances leave the continuous process a bias of 0.01, and of 0.02
+  where paths are not tested, which a run long enough would find. These tests ask that none of 0.03 is left. The nightly
+  ones do without this limit, at tighter tolerances.
 - From above: a check fails if a standard error is so large that it could not see a bias of a few hundredths of a
   standard deviation. A chain that hardly moves must not pass.
 """

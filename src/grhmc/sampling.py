@@ -88,7 +88,7 @@ def sample(
         splitting, and for the discrete process the one of its two that goes further per gradient.
     tolerance : float
         Of the continuous process, largest local error per step in any standardized coordinate (default: by integrator,
-        `DEFAULT_TOLERANCES`). It has no Metropolis test: this controls the bias.
+        `DEFAULT_TOLERANCES`). This controls the bias, which with the splitting a test of paths makes smaller.
     event_rate : "tuned" or float
         Momentum refreshments per process time; tuned: one per 1.3 typical times to a U-turn.
     event_rate_kind : {"constant", "arc_length"}

@@ -324,6 +324,16 @@ class RunSettings:
         return "discrete" if self.integrator.name == "leapfrog" else AUTO
 
     @property
+    def tests_paths(self) -> bool:
+        """Whether paths of the continuous process that change the energy may be refused, while sampling.
+
+        Steps must preserve volume, the time of a refreshment must not depend on the path, and nothing of the momentum
+        may survive it. The published process has no such test.
+        """
+        is_reversible = self.events.kind == "constant" and self.events.persistence == 0.0
+        return is_reversible and self.integrator.first in SYMPLECTIC_INTEGRATORS and self.warmup is None
+
+    @property
     def n_threads(self) -> int:
         """Threads to use: as asked, at most one per chain."""
         available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -99,6 +99,7 @@ def assert_normals_are_exact(target: AnalyticTarget, factor: np.ndarray, *, scal
             seed=seed,
             scale=scale,
             process="continuous",
+            integrator="rkn43",  # the splitting refuses paths, so that a wrong gradient costs effective draws only
             check_gradient=False,
             progress_bar=False,
             cores=2,

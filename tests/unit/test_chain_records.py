@@ -48,11 +48,11 @@ def test_energy_error_is_the_largest_change_along_the_path_since_the_last_draw(i
 
 
 def test_energy_errors_shrink_with_the_tolerance():
-    largest = []
+    typical = []
     for tolerance in (0.05, 0.005, 0.0005):
-        chain = make_chain(NORMALS, run_settings(dim=3, draws=200, tolerance=tolerance), init=START)
-        largest.append(np.abs(finish(chain).record().statistics["energy_error"]).max())
-    assert largest[0] > 3.0 * largest[1] > 9.0 * largest[2]
+        chain = make_chain(NORMALS, run_settings(dim=3, draws=2000, tolerance=tolerance), init=START)
+        typical.append(np.median(np.abs(finish(chain).record().statistics["energy_error"])))
+    assert typical[0] > 1.7 * typical[1] > 1.7 * 3.0 * typical[2]
 
 
 def test_paths_beyond_the_threshold_are_diverging():
@@ -169,9 +169,11 @@ def values(q, output):
 def test_time_averages_agree_with_a_fine_sampling_of_the_same_path():
     spacing, n_draws = 0.02, 5000
     functions = path_functions_from_numba(values, 3, ["first", "third squared"])
-    settings = run_settings(dim=3, draws=n_draws, sample_interval=spacing, n_time_averages=10)
+    # Errors so small that no path is refused: draws of a refused one are not those that the averages see.
+    settings = run_settings(dim=3, draws=n_draws, sample_interval=spacing, n_time_averages=10, tolerance=1e-4)
     chain = finish(make_chain(NORMALS, settings, init=START, path_functions=functions))
     record = chain.record()
+    assert record.tuning["n_refused_paths"] == 0
     averages = record.time_average
     assert averages["position"].shape == (10, 3)
     np.testing.assert_allclose(averages["duration"], n_draws / 10 * spacing, rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Was energy conserved along the paths? Without a Metropolis test, this is the only sign of a biased integration.
+"""Was energy conserved along the paths? It is the only sign of a biased integration.
 
 `energy_error` of a draw is the change of H = −lp + |momentum|²/2 since the path's last momentum refreshment, largest
 since the draw before, with its sign. A right gradient and a small enough step leave it small; a jump in the log density
@@ -125,7 +125,8 @@ def _energy_errors(errors: np.ndarray, diverging: np.ndarray, dim: int, chain_na
         f"energy is not conserved: its error along a path is above {limit:.2g} at {n_suspicious} of {errors.size} "
         f"draws ({listed_chains(chains)}; typically {typical:.2g}, at most {largest:.3g}"
         + (f"; {n_diverging} count as diverging" if n_diverging else "")
-        + "). There is no Metropolis test, so the draws are biased where that happens. Either the log density has a "
+        + "). Paths are refused for it with the splitting, which corrects for it only roughly, and not with other "
+        "integrators, so the draws may be biased where that happens. Either the log density has a "
         "jump that its gradient does not show (if/else, max, round, a table, an indicator), or the gradient is wrong "
         "in some places, or the posterior has places too narrow for the step. Halve `tolerance` twice: if these errors "
         "stay, the model is at fault; if they vanish, keep the smaller one."

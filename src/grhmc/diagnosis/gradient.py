@@ -84,7 +84,8 @@ def _fault(model: LogDensity, point: np.ndarray, where: str, is_discrete: bool) 
         consequence = (
             "The Metropolis test corrects for it, at the price of refused trajectories"
             if is_discrete
-            else "The sampler follows gradients only and has no Metropolis test: these draws are biased"
+            else "The splitting refuses paths for it only roughly, a Runge-Kutta-Nyström pair not at all: "
+            "these draws may be biased"
         )
         message = (
             f"at {where} the gradient is not that of the log density in {listed(names)} (it says {gradient:.4g}, "

@@ -21,7 +21,7 @@ from grhmc.events.rates import CONSTANT_RATE, find_due_fraction, rate_integral, 
 from grhmc.events.refreshment import draw_momentum, refresh_momentum
 from grhmc.events.u_turn import find_u_turn, outward_speed
 from grhmc.outcomes import Outcome
-from grhmc.process.recording import commit_step, observe_energy, record_history, record_step
+from grhmc.process.recording import commit_step, observe_energy, passes_test, record_history, record_step
 from grhmc.process.state import APPLY_AT_CROSSING, Process, Records
 from grhmc.process.tuning_steps import (
     change_scale_at_crossing,
@@ -219,8 +219,8 @@ def look_for_u_turn(process: Process, duration: float) -> None:
     """Note the time of the U-turn if it lies in this step, or give up a search that has lasted too long."""
     clock, settings, step = process.clock[0], process.settings[0], process.step
     elapsed = clock.time - clock.path_start_time
-    if outward_speed(step.end_position, process.anchor, step.end_momentum) <= 0.0:
-        fraction = find_u_turn(step, duration, process.anchor, process.scratch[0], process.scratch[1])
+    if outward_speed(step.end_position, process.anchor[0], step.end_momentum) <= 0.0:
+        fraction = find_u_turn(step, duration, process.anchor[0], process.scratch[0], process.scratch[1])
         integral = clock.path_rate_integral + rate_integral(settings.rate, step, duration, fraction, process.scratch[0])
         observe_u_turn(
             process.rate_tuner,
@@ -285,6 +285,8 @@ def follow_to_u_turn(process: Process) -> int:
 def refresh(process: Process) -> int:
     """A due event: tune, then refresh the momentum and start a new path."""
     clock, settings, step = process.clock[0], process.settings[0], process.step
+    if settings.test_paths == 1 and not passes_test(process, clock.kinetic_energy - clock.log_density):
+        return_to_start(process)
     if settings.tune_event_rate == 1:
         if clock.searching_u_turn == 1 and follow_to_u_turn(process) != RUNNING:
             return RAISED_OUTCOME
@@ -298,6 +300,16 @@ def refresh(process: Process) -> int:
 
 
 @kernel
+def return_to_start(process: Process) -> None:
+    """Put a path that failed its test back to where it began; its momentum is about to be refreshed."""
+    clock, step = process.clock[0], process.step
+    copy_to(process.anchor[0], step.position)
+    copy_to(process.anchor[1], step.stage_forces[0])
+    clock.log_density = clock.path_log_density
+    clock.n_refused_paths += 1
+
+
+@kernel
 def start_path(process: Process) -> None:
     """Begin a path at the present state: draw when its event falls due and note energy and position."""
     clock, settings, step = process.clock[0], process.settings[0], process.step
@@ -306,9 +318,11 @@ def start_path(process: Process) -> None:
     clock.path_start_time = clock.time
     clock.kinetic_energy = kinetic_energy(step.momentum)
     clock.path_energy = clock.kinetic_energy - clock.log_density
+    clock.path_log_density = clock.log_density
     clock.path_diverging = 0
     clock.searching_u_turn = settings.tune_event_rate
-    copy_to(step.position, process.anchor)
+    copy_to(step.position, process.anchor[0])
+    copy_to(step.stage_forces[0], process.anchor[1])
 
 
 @kernel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from grhmc._jit import inner_kernel, kernel
 from grhmc.dynamics.dense_output import is_as_good_as_steps, kinetic_energy_at, point_at
 from grhmc.dynamics.phase import StepEnd, copy_to, inner_product
@@ -144,8 +146,32 @@ def _record_draw(process: Process, records: Records, duration: float, fraction: 
     point_at(process.step, process.standardization, duration, fraction, records.draws[row])
     energy = clock.kinetic_energy - clock.log_density
     energy += fraction * (end.kinetic_energy - end.log_density - energy)
+    if settings.test_paths == 1 and not passes_test(process, energy):
+        _write_path_start(process, records, row, clock.time + fraction * duration)
+        return
     log_density = _interpolated_log_density(process, duration, fraction, end.log_density, energy)
     _write_statistics(process, records, row, log_density, energy, clock.time + fraction * duration)
+
+
+@kernel
+def passes_test(process: Process, energy: float) -> bool:
+    """Metropolis test of a point on the present path, of given H, against the path's start.
+
+    Exact for a map that preserves volume and can be reversed. The splitting's steps preserve volume, and the sizes of
+    steps, which depend on the place, are nearly those that the way back would have.
+    """
+    error = energy - process.clock[0].path_energy
+    return error <= 0.0 or process.rng.random() < np.exp(-error)
+
+
+@kernel
+def _write_path_start(process: Process, records: Records, row: int, time: float) -> None:
+    """Write the start of the present path as the draw at `time`."""
+    clock, draw, start = process.clock[0], records.draws[row], process.anchor[0]
+    centre, scale = process.standardization.centre, process.standardization.scale
+    for k in range(draw.shape[0]):
+        draw[k] = centre[k] + scale[k] * start[k]
+    _write_statistics(process, records, row, clock.path_log_density, clock.path_energy, time)
 
 
 @kernel

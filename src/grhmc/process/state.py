@@ -59,6 +59,7 @@ CLOCK_DTYPE = np.dtype(
         ("path_rate_integral", "f8"),  # integral of the base rate since the last event
         ("path_start_time", "f8"),  # process time of the last event
         ("path_energy", "f8"),  # H just after the last event
+        ("path_log_density", "f8"),  # and the log density
         ("energy_error", "f8"),  # largest H − path_energy since the last draw, signed
         ("searching_u_turn", "i8"),  # the path has not turned around yet and its U-turn is wanted
         ("crossing_started", "i8"),  # crossing times are being observed
@@ -74,6 +75,7 @@ CLOCK_DTYPE = np.dtype(
         ("n_events", "i8"),
         ("n_bounces", "i8"),
         ("n_floored", "i8"),  # steps accepted only because they had reached the floor
+        ("n_refused_paths", "i8"),  # that the Metropolis test returned to their start
         ("n_diverging", "i8"),  # paths whose energy error passed the threshold
         ("path_diverging", "i8"),
         ("drawn_gradients", "i8"),  # the counters' values at the last draw
@@ -106,6 +108,7 @@ SETTINGS_DTYPE = np.dtype(
         ("rate", "i8"),
         ("law", "i8"),
         ("persistence", "f8"),
+        ("test_paths", "i8"),  # by Metropolis, at draws and at refreshments
         ("scale", "i8"),  # which tuner, FIXED: none
         ("centred_gradient", "i8"),
         ("first_change_time", "f8"),  # process time before which m and S stay as they are
@@ -140,7 +143,7 @@ class Process:
     standardization: Standardization
     step: Step
     anchor: np.ndarray
-    """(dim,) where the momentum was last refreshed."""
+    """(2, dim) position and force where the momentum was last refreshed."""
     remembered: np.ndarray
     """(3, dim) position, momentum and force at a due refreshment, while a U-turn is looked for beyond it."""
     trajectory_start: np.ndarray
@@ -209,7 +212,7 @@ def init_process(
         tableau=tableau,
         standardization=Standardization(centre.copy(), scale.copy()),
         step=init_step(dim, tableau.nodes.shape[0]),
-        anchor=aligned_zeros(dim),
+        anchor=aligned_zeros(2, dim),
         remembered=aligned_zeros(3, dim),
         trajectory_start=aligned_zeros(2, dim),
         scratch=aligned_zeros(2, dim),

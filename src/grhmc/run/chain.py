@@ -254,8 +254,8 @@ class Chain:
         clock.draw_index = 0
         self.n_diverging_before = int(clock.n_diverging[0])
         clock.step_time = clock.step_log = clock.step_log_squared = 0.0
-        clock.interval_index = 0
-        clock.median_index = 0
+        clock.interval_index = clock.median_index = 0
+        kernel.test_paths = int(not stage.is_warmup and self.settings.tests_paths)
         self.process.n_crossings[:] = 0
         reset_integrals(self.process.integrals)
         if not stage.is_warmup:

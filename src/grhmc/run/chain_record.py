@@ -85,6 +85,7 @@ def tuning_record(chain: Chain) -> dict[str, np.ndarray]:
         "n_bounces": np.array(clock.n_bounces),
         "n_refused": np.array(clock.n_refused),
         "n_floored": np.array(clock.n_floored),
+        "n_refused_paths": np.array(clock.n_refused_paths),
         "n_warmup_bounces": np.array(int(warmup[2])),
         "n_warmup_floored": np.array(int(warmup[3])),
         "history_time": records.history_time[:n_rows],
