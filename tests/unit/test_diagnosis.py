@@ -12,7 +12,7 @@ import pytest
 import grhmc
 import synthetic_runs
 from grhmc.diagnosis import ATTRIBUTE, Finding, record_diagnosis
-from grhmc.diagnosis.energy import COMMON_E_BFMI_LIMIT, E_BFMI_LIMIT, common_energy_bfmi, energy_bfmi
+from grhmc.diagnosis.energy import COMMON_E_BFMI_LIMIT, E_BFMI_LIMIT, common_energy_bfmi, energy_bfmi, fewest_paths
 from grhmc.results import build_datatree
 
 N_CHAINS, N_DRAWS = 4, 1000
@@ -181,6 +181,14 @@ def test_energy_that_refreshments_hardly_change_is_warned_of():
     assert "e_bfmi" in warned_of(
         result_of(independent_draws(), energy=energy, n_events=np.ones((N_CHAINS, N_DRAWS), dtype=int))
     )
+
+
+def test_draws_of_one_path_count_once_and_a_draw_may_show_the_path_before():
+    suspicious = np.array([[0, 1, 1, 1, 1, 0, 0, 1, 1, 1]], dtype=bool)
+    events = np.array([[0, 1, 0, 0, 1, 1, 0, 0, 2, 1]])
+    assert fewest_paths(suspicious, events) == 3
+    assert fewest_paths(suspicious, np.zeros_like(events)) == 1
+    assert fewest_paths(np.zeros_like(suspicious), events) == 0
 
 
 def slow_energy(persistence: float, seed: int) -> np.ndarray:

@@ -24,7 +24,7 @@ ENERGY_ERROR_LIMIT = 2.0
 """Beyond this a draw's energy error is suspicious. Of 140 runs of healthy models none had one of 1.7."""
 
 _FEWEST_SUSPICIOUS = 3
-# Draws: a path that just once came through a very narrow place does not bias anything.
+# Paths: one that just once came through a very narrow place does not bias anything, however many draws are read off it.
 
 FREQUENT_ENERGY_ERROR_LIMIT = 0.75
 """Beyond this more than `_FREQUENT_SHARE` of the draws are: the 99 % quantiles of those runs were at most 0.4."""
@@ -97,7 +97,7 @@ def find_energy_problems(statistics: xarray.Dataset, dim: int, *, is_short_of_dr
             *_cut_trajectories(statistics["n_steps"].to_numpy(), chain_names),
         ]
     else:
-        problems = _energy_errors(errors, diverging, dim, chain_names)
+        problems = _energy_errors(errors, diverging, statistics["n_events"].to_numpy(), dim, chain_names)
     return [*problems, *_energy_transitions(statistics, chain_names, is_short_of_draws)]
 
 
@@ -107,7 +107,31 @@ def energy_error_limits(dim: int) -> tuple[float, float]:
     return ENERGY_ERROR_LIMIT * few, FREQUENT_ENERGY_ERROR_LIMIT * many
 
 
-def _energy_errors(errors: np.ndarray, diverging: np.ndarray, dim: int, chain_names: list[int]) -> list[Finding]:
+def fewest_paths(suspicious: np.ndarray, n_events: np.ndarray) -> int:
+    """The smallest number of paths that can have caused what was seen at some draws.
+
+    The largest error since the draw before belongs to the path that went on then, or to one that has begun since.
+
+    Parameters
+    ----------
+    suspicious, n_events : ndarray, shape (chains, draws)
+        At which draws; refreshments since the draw before.
+    """
+    n_paths = 0
+    last_path = np.cumsum(n_events, axis=1)
+    first_path = last_path - n_events
+    for chain, draws in enumerate(suspicious):
+        blamed = -1
+        for draw in np.flatnonzero(draws):
+            if first_path[chain, draw] > blamed:
+                blamed = last_path[chain, draw]
+                n_paths += 1
+    return n_paths
+
+
+def _energy_errors(
+    errors: np.ndarray, diverging: np.ndarray, n_events: np.ndarray, dim: int, chain_names: list[int]
+) -> list[Finding]:
     limit, frequent_limit = energy_error_limits(dim)
     n_diverging, largest = int(diverging.sum()), float(errors.max())
     if np.mean(errors > frequent_limit) > _FREQUENT_SHARE:
@@ -117,7 +141,7 @@ def _energy_errors(errors: np.ndarray, diverging: np.ndarray, dim: int, chain_na
         limit = min(limit, max(outlying, _SMALLEST_OUTLIER))
     suspicious = (errors > limit) | diverging
     n_suspicious = int(suspicious.sum())
-    if n_suspicious < _FEWEST_SUSPICIOUS and n_diverging == 0:
+    if n_diverging == 0 and fewest_paths(suspicious, n_events) < _FEWEST_SUSPICIOUS:
         return []
     chains = tuple(chain_names[c] for c in np.unique(np.nonzero(suspicious)[0]))
     typical = float(np.median(errors[suspicious]))
