@@ -246,18 +246,44 @@ def test_negative_zero_in_data_is_zero() -> None:
     np.testing.assert_array_equal(plain["posterior"]["x"], negative["posterior"]["x"])
 
 
+def hill_far_out(q: np.ndarray) -> tuple[float, np.ndarray]:
+    """A tail like that of a poorly identified time series: far out, a low hill on which chains stay."""
+    distance = np.sqrt(1.0 + q**2)
+    hill = np.logaddexp(-8.0 * distance[0], -200.0 - 0.5 * (q[0] - 60.0) ** 2 / 4.0)
+    share = math.exp(-8.0 * distance[0] - hill)
+    return float(hill), -share * 8.0 * q / distance - (1.0 - share) * (q - 60.0) / 4.0
+
+
+ONE_OF_FOUR_FAR_OUT = [[0.5], [0.5], [0.5], [58.0]]
+
+
 def test_chains_that_end_in_different_places_are_reported_not_averaged_in_silence() -> None:
-    """A tail like that of a poorly identified time series: far out, a long plain on which chains stay."""
-
-    def density(q: np.ndarray) -> tuple[float, np.ndarray]:
-        distance = np.sqrt(1.0 + q**2)  # falls off as exp(-|q|) does, then, beyond 30, hardly at all
-        hill = np.logaddexp(-8.0 * distance[0], -200.0 - 0.5 * (q[0] - 60.0) ** 2 / 4.0)
-        share = math.exp(-8.0 * distance[0] - hill)
-        return float(hill), -share * 8.0 * q / distance - (1.0 - share) * (q - 60.0) / 4.0
-
-    _, report = run(density, init=[[0.5], [0.5], [0.5], [58.0]])
+    _, report = run(hill_far_out, init=ONE_OF_FOUR_FAR_OUT, scale=[0.4])  # nothing to tune, so that no chains meet
     assert {"stuck_chain", "r_hat"} <= codes(report)
     assert next(f for f in report if f.code == "stuck_chain").chains == (3,)
+
+
+def test_a_chain_in_a_place_without_mass_is_moved_to_the_others_and_that_is_reported() -> None:
+    result, report = run(hill_far_out, init=ONE_OF_FOUR_FAR_OUT)
+    assert np.abs(result["posterior"]["x"]).max() < 10.0
+    assert report.is_healthy
+    assert [(finding.code, finding.chains) for finding in report if finding.code == "moved_chain"] == [
+        ("moved_chain", (3,))
+    ]
+
+
+def test_a_chain_in_a_mode_that_matters_is_not_moved() -> None:
+    """The same two places, but the hill has a weight of exp(-20)."""
+
+    def density(q: np.ndarray) -> tuple[float, np.ndarray]:
+        near, far = -0.5 * q[0] ** 2, -20.0 - 0.5 * (q[0] - 60.0) ** 2
+        value = np.logaddexp(near, far)
+        share = math.exp(far - value)
+        return float(value), -(1.0 - share) * q - share * (q - 60.0)
+
+    result, report = run(density, init=ONE_OF_FOUR_FAR_OUT)
+    assert result["posterior"]["x"].sel(chain=3).min() > 40.0
+    assert {"stuck_chain", "r_hat"} <= codes(report)
 
 
 def test_a_run_that_is_not_to_be_diagnosed_warns_of_nothing_and_can_be_diagnosed_later() -> None:

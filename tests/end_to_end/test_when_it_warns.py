@@ -29,7 +29,7 @@ def examples() -> tuple[Example, ...]:
 
 @functools.cache
 def findings_by_example() -> dict[str, set[str]]:
-    """Run the page from top to bottom; the warnings of each example that asks for one."""
+    """Run the page from top to bottom; the findings of each example that asks for one."""
     names: dict[str, Any] = {}
     found = {}
     for example in examples():
@@ -38,7 +38,7 @@ def findings_by_example() -> dict[str, set[str]]:
             exec(compile(example.source, str(PAGE), "exec"), names)
         if example.code:
             report = grhmc.Report.from_json(names["result"].attrs["diagnosis"])
-            found[example.code] = {finding.code for finding in report.warnings}
+            found[example.code] = {finding.code for finding in report}
     return found
 
 

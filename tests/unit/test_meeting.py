@@ -75,6 +75,35 @@ def test_a_lost_chain_does_not_decide_for_all() -> None:
     assert np.all(np.abs(np.log(scales(chains)[0] / SD)) < np.log(2.5))
 
 
+def test_a_chain_far_out_keeps_its_own_scale_and_does_not_touch_the_others() -> None:
+    chains = waiting_chains(4, scale="geo")
+    own = scales(chains)[2].copy()
+    chains[2].process.moments.position_mean[:] += 1e4 * SD
+    hold_meeting(chains)
+    assert [chain.is_lost for chain in chains] == [False, False, True, False]
+    assert np.all(scales(chains)[2] == own)
+    assert np.all(np.abs(np.log(scales(chains)[0] / SD)) < 0.2)
+    assert not any(chain.n_moves for chain in chains)  # its density is that of the others
+
+
+def test_no_chain_is_called_lost_where_no_half_of_them_is_close_together() -> None:
+    chains = waiting_chains(4, scale="geo")
+    for number, chain in enumerate(chains):
+        chain.process.moments.position_mean[:] += 1e4 * number * SD
+    hold_meeting(chains)
+    assert not any(chain.is_lost for chain in chains)
+
+
+def test_what_was_seen_on_the_way_in_is_forgotten() -> None:
+    chains = waiting_chains(4, scale="geo")
+    for chain in chains:
+        chain.process.previous_moments.position_spread[:] *= 1e6
+    hold_meeting(chains)
+    for chain in chains:
+        chain.advance(300)  # in the round, previous and present moments are put together again
+    assert np.all(np.abs(np.log(scales(chains) / SD)) < 0.3)
+
+
 def test_merged_moments_are_those_of_all_values_together() -> None:
     rng = np.random.default_rng(1)
     parts, everything = [], []
@@ -92,7 +121,7 @@ def test_merged_moments_are_those_of_all_values_together() -> None:
 
 @pytest.mark.parametrize(
     ("name", "process", "integrator"),
-    [("G1", "discrete", "leapfrog"), ("F1", "continuous", "splitting"), ("F2", "continuous", "splitting")],
+    [("G1", "discrete", "leapfrog"), ("NG2", "discrete", "leapfrog"), ("F2", "continuous", "splitting")],
 )
 def test_the_process_follows_from_the_posterior(name: str, process: str, integrator: str) -> None:
     result = sampled(paper_target(name).log_density())

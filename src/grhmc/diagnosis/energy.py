@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, listed_chains
-from grhmc.process.discrete import MOST_STEPS
-from grhmc.run.chain import HOPELESS_ENERGY_ERROR
+from grhmc.process.discrete import HOPELESS_ENERGY_ERROR, MOST_STEPS
 from grhmc.run.meeting import HOPELESS_SHARE
 
 if TYPE_CHECKING:
@@ -191,7 +190,7 @@ def _refused_trajectories(
 
 def _cut_trajectories(n_steps: np.ndarray, chain_names: list[int]) -> list[Finding]:
     """Chains whose step is so short that trajectories end before they have got anywhere."""
-    shares = (n_steps >= MOST_STEPS).mean(axis=1)
+    shares = (n_steps == MOST_STEPS).mean(axis=1)
     cut = [chain for chain, share in enumerate(shares) if share > CUT_SHARE_LIMIT]
     if not cut:
         return []

@@ -25,9 +25,13 @@ _ROWS_OF_A_THIRD = 20
 
 
 def find_process_problems(tuning: xarray.Dataset, n_draws: int, n_tune: int) -> list[Finding]:
-    """Bounces, floored steps, scales and event rates that were still moving."""
+    """Bounces, floored steps, chains that were moved, scales and event rates that were still moving."""
     chain_names = [int(chain) for chain in tuning["chain"].values]
-    findings = [*_bounces(tuning, n_draws, chain_names), *_floored_steps(tuning, chain_names)]
+    findings = [
+        *_bounces(tuning, n_draws, chain_names),
+        *_floored_steps(tuning, chain_names),
+        *_moved_chains(tuning, chain_names),
+    ]
     if n_tune >= _SHORTEST_TUNING and "history_time" in tuning:
         findings += _unsettled_tuning(tuning, chain_names)
     return findings
@@ -74,6 +78,20 @@ def _floored_steps(tuning: xarray.Dataset, chain_names: list[int]) -> list[Findi
         "reparameterize so that its scales differ less from place to place."
     )
     return [Finding("step_floor", WARNING, message, (), chains, float(floored.max()), 0.0)]
+
+
+def _moved_chains(tuning: xarray.Dataset, chain_names: list[int]) -> list[Finding]:
+    moves = tuning["n_moves"].to_numpy() if "n_moves" in tuning else np.zeros(len(chain_names))
+    if not moves.any():
+        return []
+    chains = tuple(name for name, count in zip(chain_names, moves, strict=True) if count)
+    message = (
+        f"{listed_chains(chains)} had ended up during warm-up in a place without mass beside that of the others (a "
+        "weight below exp(-50), by density and width), and went on from where one of them was. The draws are not "
+        "affected; but the starting points are far out for this model, and an `init` that is nearer, or more "
+        "informative priors, would make warm-up shorter."
+    )
+    return [Finding("moved_chain", NOTE, message, (), chains, float(moves.max()), 0.0)]
 
 
 def _unsettled_tuning(tuning: xarray.Dataset, chain_names: list[int]) -> list[Finding]:

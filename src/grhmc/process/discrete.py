@@ -1,13 +1,18 @@
 """Metropolized randomized HMC: a trajectory of equal steps and random length, then accepted or refused.
 
 Exact at any step size, because the map is reversible and preserves volume and the Metropolis test corrects its energy
-error. The scale tuners see the draws: points within a trajectory of long steps are not quite from the target.
+error. A trajectory whose steps are far too long for where it goes is followed again by shorter ones; how many times
+they are halved depends on start and momentum alone, and an end is accepted only if the way back would halve them as
+often, so that the map is still its own inverse. The scale tuners see the draws: points within a trajectory of long
+steps are not quite from the target.
 
 References
 ----------
 Duane, Kennedy, Pendleton & Roweth (1987), "Hybrid Monte Carlo".
 Bou-Rabee & Sanz-Serna (2017), "Randomized Hamiltonian Monte Carlo".
 Tran & Kleppe (2024), section 7: the same tuners in Metropolized discrete HMC.
+Modi, Barnett & Carpenter (2024), "Delayed rejection Hamiltonian Monte Carlo for sampling multiscale distributions".
+Bou-Rabee, Carpenter & Marsden (2024), "GIST: Gibbs self-tuning for locally adaptive Hamiltonian Monte Carlo".
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ import numpy as np
 
 from grhmc._jit import inner_kernel, kernel
 from grhmc.density_pointer import EXCEPTION, FINE
-from grhmc.dynamics.phase import StepEnd, copy_to
+from grhmc.dynamics.phase import Step, StepEnd, copy_to
 from grhmc.events.refreshment import draw_momentum
 from grhmc.outcomes import Outcome
 from grhmc.process.continuous import attempt, follow_to_u_turn, look_for_u_turn, start_path
@@ -34,8 +39,20 @@ EXPONENTIAL_LENGTH = 1
 MOST_STEPS = 1024
 """Of one trajectory."""
 
+HOPELESS_ENERGY_ERROR = 10.0
+"""Rise of the energy along a trajectory that makes it hopeless."""
+
+DIVERGENCE_THRESHOLD = 1000.0
+"""Energy error at which, even by the shortest steps, it is given up and counted; Stan's."""
+
+REFINEMENT, MOST_REFINED = 2, 16
+"""A trajectory that is hopeless is followed again in twice as many steps, and so on, up to sixteen times as many."""
+
 JITTER = 0.1
 """A trajectory's steps are up to this share shorter or longer than the tuned one, so that no orbit closes on itself."""
+
+SAME, DIFFERENT, RAISED = 0, 1, 2
+"""Verdicts of `compare_way_back`."""
 
 _FOLLOWED = 10
 # One trajectory in so many is followed to its U-turn while that is tuned.
@@ -48,6 +65,10 @@ RAISED_OUTCOME = int(Outcome.DENSITY_RAISED)
 def advance_one_trajectory(process: Process, records: Records) -> int:
     """Refresh the momentum, follow one trajectory, accept or refuse its end, and record a draw; updates both.
 
+    A trajectory that is hopeless is followed again from its start in `REFINEMENT` times as many steps, and so on. An
+    end that was reached in more steps than at first is accepted only if the way back would be hopeless in fewer too, so
+    that it would be taken by the same steps.
+
     Returns
     -------
     int
@@ -58,41 +79,74 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
     start_path(process)
     if (clock.n_events + 1) % _FOLLOWED != 0:
         clock.searching_u_turn = 0
-    copy_to(step.position, process.trajectory_start[0])
-    copy_to(step.stage_forces[0], process.trajectory_start[1])
-    start = StepEnd(clock.log_density, clock.kinetic_energy)
+    remember(step, process.trajectory_start)
+    start, start_time = StepEnd(clock.log_density, clock.kinetic_energy), clock.time
     duration = clock.trajectory_step * (1.0 + JITTER * (2.0 * process.rng.random() - 1.0))
     n_steps = draw_n_steps(settings.length_law, settings.mean_length, duration, process.rng)
+    record_history(process, records)
 
-    error = follow_trajectory(process, records, duration, n_steps)
+    error, refined = follow_trajectory(process, duration, n_steps, False), 1
+    while error > HOPELESS_ENERGY_ERROR and refined < MOST_REFINED:
+        return_to(step, process.trajectory_start)
+        clock.log_density, clock.kinetic_energy, clock.time = start.log_density, start.kinetic_energy, start_time
+        clock.searching_u_turn = 0
+        refined *= REFINEMENT
+        error = follow_trajectory(process, duration / refined, n_steps * refined, refined == MOST_REFINED)
     if error == -np.inf:
         return RAISED_OUTCOME
-    acceptance = 0.0 if np.isnan(error) else min(1.0, np.exp(-error))
     clock.n_events += 1
     is_diverging = np.isnan(error) or error > settings.divergence_threshold
+    acceptance = 0.0 if is_diverging else acceptance_probability(error)
     if is_diverging:
         clock.n_diverging += 1
         clock.searching_u_turn = 0
     elif clock.searching_u_turn == 1 and follow_to_u_turn(process) != RUNNING:
         return RAISED_OUTCOME
     is_accepted = process.rng.random() < acceptance
+    if is_accepted and refined > 1:
+        way_back = compare_way_back(process, duration, n_steps, refined)
+        if way_back == RAISED:
+            return RAISED_OUTCOME
+        is_accepted = way_back == SAME
+        acceptance *= is_accepted
     if not is_accepted:
         clock.n_rejected += 1
-        copy_to(process.trajectory_start[0], step.position)
-        copy_to(process.trajectory_start[1], step.stage_forces[0])
+        return_to(step, process.trajectory_start)
         clock.log_density, clock.kinetic_energy = start.log_density, start.kinetic_energy
     if settings.tune_step == 1:
-        observe(process.step_tuner, 0, settings.target_acceptance - acceptance)
+        observe(process.step_tuner, 0, settings.target_acceptance - (acceptance if refined == 1 else 0.0))
         clock.trajectory_step = min(np.exp(process.step_tuner.log_value[0]), settings.largest_trajectory_step)
     if settings.tune_event_rate == 1:
         settings.mean_length = settings.length_factor * np.exp(process.rate_tuner.log_process_time[0])
     clock.energy_error = error if np.isfinite(error) else np.inf
-    if record_trajectory(process, records, acceptance) != 0:
+    if record_trajectory(process, records, acceptance, refined) != 0:
         return RAISED_OUTCOME
     if settings.scale != FIXED:
         observe_draw(process.moments, step, process.standardization, settings.mean_length)
         change_scale_at_event(process)
     return RUNNING
+
+
+@kernel
+def acceptance_probability(error: float) -> float:
+    """Of a trajectory whose energy has changed by `error`."""
+    return 0.0 if np.isnan(error) else min(1.0, np.exp(-error))
+
+
+@kernel
+def remember(step: Step, state: np.ndarray) -> None:
+    """Copy the present state to the rows of `state`: position, momentum and force."""
+    copy_to(step.position, state[0])
+    copy_to(step.momentum, state[1])
+    copy_to(step.stage_forces[0], state[2])
+
+
+@kernel
+def return_to(step: Step, state: np.ndarray) -> None:
+    """Make what `remember` has copied the present state again."""
+    copy_to(state[0], step.position)
+    copy_to(state[1], step.momentum)
+    copy_to(state[2], step.stage_forces[0])
 
 
 @kernel
@@ -107,17 +161,22 @@ def draw_n_steps(length_law: int, mean_length: float, duration: float, rng: np.r
 
 
 @inner_kernel
-def follow_trajectory(process: Process, records: Records, duration: float, n_steps: int) -> float:
+def follow_trajectory(process: Process, duration: float, n_steps: int, is_last: bool) -> float:
     """Take equal steps; the last one's end becomes the present state.
+
+    A trajectory is hopeless if its energy rises above that at its start or at its end by `HOPELESS_ENERGY_ERROR`: the
+    same whichever way it is followed. One that is the last to be tried is left to the Metropolis test, but for errors
+    above the divergence threshold.
 
     Returns
     -------
     float
-        Energy at the end over that at the start; NaN where the density is not finite, -inf after an exception. A
-        trajectory is left early when its energy error passes the divergence threshold.
+        Energy at the end over that at the start; NaN where the density is not finite, -inf after an exception. Of a
+        hopeless trajectory, the rise that makes it so.
     """
-    clock, settings = process.clock[0], process.settings[0]
-    error = 0.0
+    clock = process.clock[0]
+    largest = process.settings[0].divergence_threshold if is_last else HOPELESS_ENERGY_ERROR
+    error = highest = 0.0
     for _ in range(n_steps):
         code, end, _ = attempt(process, duration)
         if code == EXCEPTION:
@@ -126,24 +185,55 @@ def follow_trajectory(process: Process, records: Records, duration: float, n_ste
             clock.n_refused += 1
             return np.nan
         error = end.kinetic_energy - end.log_density - clock.path_energy
-        if not error <= settings.divergence_threshold:
-            return error
+        if not error <= largest:
+            return np.inf if np.isnan(error) else error
+        highest = max(highest, error)
         clock.n_steps += 1
-        record_history(process, records)
         if clock.searching_u_turn == 1:
             look_for_u_turn(process, duration)
         move_on(process, duration, end, 0.0)
         clock.path_rate_integral += duration
-    return error
+    return error if is_last or highest - error <= largest else highest - error
 
 
 @inner_kernel
-def record_trajectory(process: Process, records: Records, acceptance: float) -> int:
+def compare_way_back(process: Process, duration: float, n_steps: int, refined: int) -> int:
+    """Whether the way back from the present state is hopeless in fewer than `refined` times `n_steps` steps, too.
+
+    Everything but the counters of steps and gradients is as before on return.
+
+    Returns
+    -------
+    int
+        `SAME`, `DIFFERENT`, or `RAISED` after an exception.
+    """
+    clock, step, end_state = process.clock[0], process.step, process.remembered
+    remember(step, end_state)
+    end, time, path_energy = StepEnd(clock.log_density, clock.kinetic_energy), clock.time, clock.path_energy
+    clock.path_energy = end.kinetic_energy - end.log_density
+    verdict, fewer = SAME, 1
+    while verdict == SAME and fewer < refined:
+        for k in range(step.momentum.shape[0]):
+            step.momentum[k] = -step.momentum[k]
+        error = follow_trajectory(process, duration / fewer, n_steps * fewer, False)
+        if error == -np.inf:
+            verdict = RAISED
+        elif not error > HOPELESS_ENERGY_ERROR:
+            verdict = DIFFERENT
+        return_to(step, end_state)
+        clock.log_density, clock.kinetic_energy = end.log_density, end.kinetic_energy
+        fewer *= REFINEMENT
+    clock.time, clock.path_energy = time, path_energy
+    return verdict
+
+
+@inner_kernel
+def record_trajectory(process: Process, records: Records, acceptance: float, refined: int) -> int:
     """Write the draw that a trajectory ends with, and add it to the averages. Returns the users' functions' code."""
     clock, settings = process.clock[0], process.settings[0]
     row = settings.first_row + clock.draw_index
     if settings.record == 1:
-        record_state(process, records, row, acceptance)
+        record_state(process, records, row, acceptance, clock.trajectory_step / refined)
     if settings.tune_length == 1 and 3 * clock.draw_index >= settings.n_draws:  # while scales still move, all is slow
         observe_position(process.length_tuner, process.step.position)
     clock.draw_index += 1

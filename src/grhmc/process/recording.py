@@ -57,7 +57,7 @@ def record_step(process: Process, records: Records, duration: float, end: StepEn
 
 
 @inner_kernel
-def record_state(process: Process, records: Records, row: int, acceptance: float) -> None:
+def record_state(process: Process, records: Records, row: int, acceptance: float, step_size: float) -> None:
     """Write the present state as a draw, with its statistics."""
     clock, step = process.clock[0], process.step
     centre, scale, draw = process.standardization.centre, process.standardization.scale, records.draws[row]
@@ -65,7 +65,7 @@ def record_state(process: Process, records: Records, row: int, acceptance: float
         draw[k] = centre[k] + scale[k] * step.position[k]
     energy = clock.kinetic_energy - clock.log_density
     _write_statistics(process, records, row, clock.log_density, energy, clock.time)
-    records.statistics[row, 8] = clock.trajectory_step
+    records.statistics[row, 8] = step_size
     records.statistics[row, 10] = acceptance
 
 

@@ -145,9 +145,9 @@ class Process:
     anchor: np.ndarray
     """(2, dim) position and force where the momentum was last refreshed."""
     remembered: np.ndarray
-    """(3, dim) position, momentum and force at a due refreshment, while a U-turn is looked for beyond it."""
+    """(3, dim) position, momentum and force to return to from beyond a due refreshment or a trajectory's way back."""
     trajectory_start: np.ndarray
-    """(2, dim) position and force at the start of a trajectory of the discrete process, to return to."""
+    """(3, dim) position, momentum and force at the start of a trajectory of the discrete process, to return to."""
     scratch: np.ndarray
     """(2, dim)"""
     cut_weights: np.ndarray
@@ -214,7 +214,7 @@ def init_process(
         step=init_step(dim, tableau.nodes.shape[0]),
         anchor=aligned_zeros(2, dim),
         remembered=aligned_zeros(3, dim),
-        trajectory_start=aligned_zeros(2, dim),
+        trajectory_start=aligned_zeros(3, dim),
         scratch=aligned_zeros(2, dim),
         cut_weights=_cut_weights(tableau),
         previous_moments=init_moments(dim),

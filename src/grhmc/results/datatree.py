@@ -44,6 +44,7 @@ _DESCRIPTIONS = {
         "time_to_u_turn": "typical process time until a path turns around",
         "n_gradients": "gradients of the warm-up",
         "agreed": "the chains agreed about the scale before the warm-up was used up",
+        "n_moves": "times the chain was moved, during warm-up, from a place without mass to one of the others",
         "crossing_time": "mean process time between crossings of the centre",
         "warmup_seconds": "wall-clock time of the chain's warm-up",
         "sampling_seconds": "wall-clock time of the chain's sampling",

@@ -11,12 +11,10 @@ import numpy as np
 
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
-from grhmc.events.rates import ARC_LENGTH_RATE, CONSTANT_RATE
-from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW
 from grhmc.outcomes import Outcome
 from grhmc.process.advance import advance
 from grhmc.process.continuous import place, start_path
-from grhmc.process.discrete import EXPONENTIAL_LENGTH, UNIFORM_LENGTH
+from grhmc.process.discrete import DIVERGENCE_THRESHOLD, HOPELESS_ENERGY_ERROR
 from grhmc.process.state import (
     APPLY_AT_CROSSING,
     APPLY_AT_REFRESHMENT,
@@ -27,6 +25,7 @@ from grhmc.process.state import (
     with_tableau,
 )
 from grhmc.run.chain_record import AT_SAMPLING_START, ChainCounts, ChainRecord, named_statistics, tuning_record
+from grhmc.run.fixed_settings import write_fixed_settings
 from grhmc.run.saved_chain import chain_to_arrays, restore_chain
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 from grhmc.tuning.event_rate import init_event_rate_tuner
@@ -34,8 +33,12 @@ from grhmc.tuning.moments import begin_window, forget
 from grhmc.tuning.scale_crossing_time import init_crossing_time_tuner
 from grhmc.tuning.scale_from_moments import FIXED, MCT
 from grhmc.tuning.stages import FORGET, Stage
-from grhmc.tuning.step_size import init_step_tuner
-from grhmc.tuning.trajectory_length import init_length_tuner, length_change
+from grhmc.tuning.step_size import LARGEST_STEP_PER_U_TURN, init_step_tuner
+from grhmc.tuning.trajectory_length import (
+    bounded_u_turns_per_trajectory,
+    init_length_tuner,
+    length_change,
+)
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
@@ -43,19 +46,6 @@ if TYPE_CHECKING:
 
 _FIRST_STEP = 0.1
 # Process time; the step control finds the right size from there.
-
-DISCRETE_DIVERGENCE_THRESHOLD = 1000.0
-"""Energy error at which a trajectory of the discrete process is given up and counted; Stan's."""
-
-HOPELESS_ENERGY_ERROR = 10.0
-"""The same during warm-up, where it is a sign that one step size does not suit the whole posterior."""
-
-FIRST_U_TURNS_PER_TRAJECTORY = 0.4
-FEWEST_U_TURNS_PER_TRAJECTORY, MOST_U_TURNS_PER_TRAJECTORY = 0.3, 1.2
-"""Mean length of the discrete process's trajectories over the time to a U-turn: at first, and the bounds of tuning."""
-
-LARGEST_STEP_PER_U_TURN = 0.6
-"""Longest step of the discrete process over the time to a U-turn: one that is longer comes back to where it was."""
 
 HISTORY_ROWS_PER_STAGE = 60
 """Rows of tuning history each stage of warm-up leaves."""
@@ -114,6 +104,8 @@ class Chain:
         self.time_per_gradient = np.zeros(len(SYMPLECTIC_INTEGRATORS))  # of discrete steps: what rounds have found
         self.n_repeats = 0  # of the present stage, because it cost too much
         self.is_agreed = False  # with the other chains about the scale
+        self.is_lost = False  # far from where most of the others are
+        self.n_moves = 0  # from a place without mass to one of the others
         self.n_diverging_before = 0
         self.warmup_draws_before = 0  # the present stage began
         self.process = init_process(
@@ -139,7 +131,7 @@ class Chain:
         )
         events = settings.events
         self._renew_rate_tuner(event_rate * events.u_turn_factor if events.is_tuned else event_rate)
-        self._write_fixed_settings()
+        write_fixed_settings(settings, self.process.settings)
         place(self.process, start, _FIRST_STEP)
         advance(self.process, self.records, 0)  # of a stage that has no length yet: compiles before any clock starts
 
@@ -182,6 +174,14 @@ class Chain:
             self._begin_stage(stage_index)
             self.outcome = Outcome.RUNNING
 
+    def move_to(self, host: Chain) -> None:
+        """Go on from where another chain is, and by its scale; the momentum remains."""
+        mine, theirs = self.process, host.process
+        mine.standardization.centre[:], mine.standardization.scale[:] = theirs.standardization
+        mine.step.position[:], mine.step.stage_forces[0] = theirs.step.position, theirs.step.stage_forces[0]
+        mine.clock.log_density = theirs.clock.log_density
+        self.n_moves += 1
+
     def use(self, *, is_discrete: bool, integrator: str) -> None:
         """From the next stage on: which process, and which integrator."""
         self.is_discrete = is_discrete
@@ -211,25 +211,6 @@ class Chain:
         clock = self.process.clock[0]
         return ChainCounts(**{item.name: int(clock[item.name]) for item in dataclasses.fields(ChainCounts)})
 
-    def _write_fixed_settings(self) -> None:
-        """Write what no stage changes into the kernel's settings."""
-        integrator, events, kernel = (
-            self.settings.integrator,
-            self.settings.events,
-            self.process.settings,
-        )
-        kernel.tolerance = integrator.effective_tolerance
-        kernel.largest_step = integrator.largest_step
-        kernel.step_floor = integrator.step_floor
-        kernel.max_gradients_per_draw = integrator.max_gradients_per_draw
-        is_constant = events.kind == "constant"
-        kernel.rate = CONSTANT_RATE if is_constant else ARC_LENGTH_RATE
-        kernel.law = GAUSSIAN_LAW if is_constant else SPEED_WEIGHTED_LAW
-        kernel.persistence = events.persistence
-        discrete = self.settings.process
-        kernel.length_law = UNIFORM_LENGTH if discrete.length_law == "uniform" else EXPONENTIAL_LENGTH
-        kernel.length_factor = discrete.u_turns_per_trajectory or FIRST_U_TURNS_PER_TRAJECTORY
-
     def _begin_stage(self, stage_index: int) -> None:
         """Write a stage's rules into the kernel's settings and start its first path."""
         self.stage_index = stage_index
@@ -253,7 +234,8 @@ class Chain:
         clock.stage_start_time = now
         clock.draw_index = 0
         self.n_diverging_before = int(clock.n_diverging[0])
-        clock.step_time = clock.step_log = clock.step_log_squared = 0.0
+        if stage.round < 2:  # how much steps vary is known the better the longer rounds go on
+            clock.step_time = clock.step_log = clock.step_log_squared = 0.0
         clock.interval_index = clock.median_index = 0
         kernel.test_paths = int(not stage.is_warmup and self.settings.tests_paths)
         self.process.n_crossings[:] = 0
@@ -273,13 +255,12 @@ class Chain:
         kernel.tune_step = int(stage.tune_step)
         if not by_trajectories:
             return
-        kernel.divergence_threshold = HOPELESS_ENERGY_ERROR if stage.is_warmup else DISCRETE_DIVERGENCE_THRESHOLD
+        kernel.divergence_threshold = HOPELESS_ENERGY_ERROR if stage.is_warmup else DIVERGENCE_THRESHOLD
         kernel.target_acceptance = self.settings.process.effective_target_accept(self.integrator)
         time_to_u_turn = math.exp(process.rate_tuner.log_process_time[0])
         factor = float(kernel["length_factor"][0])
         if kernel["tune_length"][0] == 1:
-            factor *= length_change(process.length_tuner)
-            factor = min(max(factor, FEWEST_U_TURNS_PER_TRAJECTORY), MOST_U_TURNS_PER_TRAJECTORY)
+            factor = bounded_u_turns_per_trajectory(factor * length_change(process.length_tuner))
         kernel.length_factor = factor
         kernel.tune_length = int(stage.tune_length)
         process.length_tuner = init_length_tuner(self.model.dim)

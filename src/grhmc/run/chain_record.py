@@ -75,6 +75,7 @@ def tuning_record(chain: Chain) -> dict[str, np.ndarray]:
     return {
         "scale": chain.process.standardization.scale.copy(),
         "agreed": np.array(chain.is_agreed),
+        "n_moves": np.array(chain.n_moves),
         "centre": chain.process.standardization.centre.copy(),
         "event_rate": np.array(clock.event_rate),
         "step_size": np.array(clock.trajectory_step if chain.is_discrete else clock.step_size),

@@ -19,18 +19,28 @@ from grhmc.tuning.moments import RunningMoments, forget, init_moments, merge_mom
 from grhmc.tuning.scale_from_moments import FIXED, MCT, propose_from_moments
 from grhmc.tuning.trajectory_length import add_sums
 
-LARGEST_STEP_VARIATION = 0.3
+LARGEST_STEP_VARIATION = 0.4
 """Standard deviation of the logarithm of the continuous process's steps above which one size will not do.
 
-0.1 for normals, 0.2 to 0.3 for most posteriors, 0.3 for a Gaussian process and a smiley, 0.36 to 0.49 for mild funnels
-(docs/decisions/0005-process-and-warm-up.md).
+Over rounds it is 0.1 for normals, 0.2 to 0.35 for most posteriors, 0.36 for a smiley, 0.35 to 0.45 for a mild funnel
+and 0.42 to 0.6 for a stronger one (docs/decisions/0007-shorter-steps-where-needed.md).
 """
+
+_AT_FIRST = 0.75
+# After the windows, which are short, 0.32 may turn out to be 0.5.
 
 SCALE_ACCURACY = 0.1
 """Standard error of the logarithm of the worst scale at which tuning may end."""
 
 CENTRE_DISAGREEMENT = 1.0
 """Spread of the chains' means over one round, in scales, at which tuning may end."""
+
+LOST_DISTANCE = 10.0
+"""Of a chain's mean from the median of the chains' means, in the median of their scales."""
+
+LOST_LOG_MASS = 50.0
+"""How much less than the others' the log mass around a lost chain is for it to be moved; and half as much per dimension
+again, because scales are known roughly."""
 
 HOPELESS_SHARE = 0.02
 """Of trajectories whose energy rises by `HOPELESS_ENERGY_ERROR`, above which steps of one size will not do."""
@@ -69,23 +79,23 @@ def hold_meeting(chains: Sequence[Chain]) -> None:
 
 
 def _pool_scale(chains: Sequence[Chain]) -> bool:
-    """Give all chains the centre and scale that all their moments suggest together; whether they agree about them."""
+    """Give chains the centre and scale that their moments suggest together; whether they agree about them."""
     stage, dim = chains[0].stage, len(chains[0].process.scratch[0])
     centres, scales = np.zeros((len(chains), dim)), np.zeros((len(chains), dim))
     for chain, centre, scale in zip(chains, centres, scales, strict=True):
         _propose(chain, chain.process.moments, centre, scale)
-    previous = [chain.process.previous_moments for chain in chains]
-    if stage.round > 0:  # all have the same ones, from the meeting before
-        previous = previous[:1]
-    pooled = merge_moments([*previous, *(chain.process.moments for chain in chains)])
-    centre, scale = np.zeros(dim), np.zeros(dim)
-    _propose(chains[0], pooled, centre, scale)
+    together = [chain for chain in chains if not chain.is_lost]  # since the meeting before
+    previous = [chain.process.previous_moments for chain in (together[:1] if stage.round > 0 else together)]
+    _find_lost(chains, centres, scales)
+    together = [chain for chain in chains if not chain.is_lost]
+    pooled, centre, scale = _suggested(together, previous)
     with np.errstate(divide="ignore", invalid="ignore"):  # a density that is flat somewhere suggests 0 or infinity
         log_scales = np.log(scales)
         middle = np.exp(np.median(log_scales, axis=0))
     scale = np.clip(np.where(np.isfinite(scale), scale, middle), middle / _LARGEST_SPREAD, middle * _LARGEST_SPREAD)
-    _standardize(chains, centre, scale)
-    for chain in chains:
+    moved = _move_stuck(chains, centres, scales)
+    _standardize([*together, *moved], centre, scale)
+    for chain in (*together, *moved):
         forget(chain.process.previous_moments)
         for mine, common in zip(chain.process.moments, pooled, strict=True):
             mine[:] = common
@@ -95,6 +105,59 @@ def _pool_scale(chains: Sequence[Chain]) -> bool:
         errors = log_scales.std(axis=0, ddof=1) / math.sqrt(len(chains) * max(stage.round, 1))
         distances = centres.std(axis=0, ddof=1) / scale
     return bool(np.all(errors < SCALE_ACCURACY) and np.all(distances < CENTRE_DISAGREEMENT))
+
+
+def _suggested(
+    chains: Sequence[Chain], previous: Sequence[RunningMoments]
+) -> tuple[RunningMoments, np.ndarray, np.ndarray]:
+    """Moments of some chains together, centre and scale; without the previous ones if those contradict the newest.
+
+    That is what was seen on the way in: it would be carried along for many rounds.
+    """
+    newest = merge_moments([chain.process.moments for chain in chains])
+    pooled = merge_moments([*previous, newest])
+    centre, scale = np.zeros_like(newest.position_mean), np.zeros_like(newest.position_mean)
+    newest_centre, newest_scale = centre.copy(), scale.copy()
+    _propose(chains[0], pooled, centre, scale)
+    _propose(chains[0], newest, newest_centre, newest_scale)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        is_contradicted = np.any(np.abs(np.log(scale / newest_scale)) > math.log(_LARGEST_SPREAD))
+    if newest.weights[0] > 0.0 and is_contradicted:
+        return newest, newest_centre, newest_scale
+    return pooled, centre, scale
+
+
+def _find_lost(chains: Sequence[Chain], centres: np.ndarray, scales: np.ndarray) -> None:
+    """Mark the chains that are far from where most are, on their way in or in a place of their own.
+
+    They keep their own scale and moments until they are back: those of a chain far out, put together with the others',
+    would make a scale that suits none. Where no half of the chains is close together, none is called lost.
+    """
+    middle, scale = np.median(centres, axis=0), np.median(scales, axis=0)
+    is_far = np.any(np.abs(centres - middle) > LOST_DISTANCE * scale, axis=1)
+    for chain, far in zip(chains, is_far, strict=True):
+        chain.is_lost = bool(far) and 2 * int(is_far.sum()) < len(chains)
+
+
+def _move_stuck(chains: Sequence[Chain], centres: np.ndarray, scales: np.ndarray) -> list[Chain]:
+    """Put lost chains that sit where there is next to no mass beside one of the others; returns those.
+
+    Mass by its order of magnitude: log density plus the logarithm of the scales' product. A mode that matters is not
+    lost on these grounds, only one of a weight below exp(-50).
+    """
+    together = [chain for chain in chains if not chain.is_lost]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_masses = [
+            float(chain.process.clock.log_density[0]) + np.log(scale).sum()
+            for chain, scale in zip(chains, scales, strict=True)
+        ]
+    typical = np.median([mass for chain, mass in zip(chains, log_masses, strict=True) if not chain.is_lost])
+    limit = typical - LOST_LOG_MASS - 0.5 * scales.shape[1]
+    moved = [chain for chain, mass in zip(chains, log_masses, strict=True) if chain.is_lost and mass < limit]
+    for number, chain in enumerate(moved):
+        chain.move_to(together[number % len(together)])
+        chain.is_lost = False
+    return moved
 
 
 def _pool_crossing_scale(chains: Sequence[Chain]) -> None:
@@ -126,11 +189,12 @@ def _propose(chain: Chain, moments: RunningMoments, centre: np.ndarray, scale: n
 
 
 def _pool_time_to_u_turn(chains: Sequence[Chain]) -> None:
-    """The geometric mean over chains, and the event rate that follows from it."""
-    tuners = [chain.process.rate_tuner for chain in chains]
+    """The geometric mean over chains that are not lost, and the event rate that follows from it."""
+    tuners = [chain.process.rate_tuner for chain in chains if not chain.is_lost]
     log_time = np.mean([tuner.log_time[0] for tuner in tuners])
     log_process_time = np.mean([tuner.log_process_time[0] for tuner in tuners])
-    for chain, tuner in zip(chains, tuners, strict=True):
+    for chain in chains:
+        tuner = chain.process.rate_tuner
         tuner.log_time[:], tuner.log_process_time[:] = log_time, log_process_time
         rule = chain.stage.event_rate
         if rule.tune:
@@ -160,8 +224,9 @@ def _choose_process(chains: Sequence[Chain]) -> None:
     settings = chains[0].settings
     if chains[0].time_per_gradient.any():  # trajectories have been tried, and given up
         return
+    limit = LARGEST_STEP_VARIATION if chains[0].stage.round > 0 else _AT_FIRST * LARGEST_STEP_VARIATION
     is_discrete = settings.process_kind == "discrete" or (
-        settings.process_kind == "auto" and step_variation(chains) < LARGEST_STEP_VARIATION
+        settings.process_kind == "auto" and step_variation(chains) < limit
     )
     if not is_discrete:
         return
@@ -187,7 +252,7 @@ def _return_to_continuous(chains: Sequence[Chain]) -> bool:
 
 
 def step_variation(chains: Sequence[Chain]) -> float:
-    """Median over chains of the standard deviation of the logarithm of the continuous process's step, over a stage."""
+    """Standard deviation of the logarithm of the continuous process's step, over all rounds; median over chains."""
     variances = []
     for chain in chains:
         clock = chain.process.clock[0]

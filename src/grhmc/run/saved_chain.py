@@ -15,7 +15,7 @@ from grhmc.tuning.scale_from_moments import MCT
 if TYPE_CHECKING:
     from grhmc.run.chain import Chain
 
-_SCALARS = ("stage_index", "n_diverging_before", "n_repeats", "is_agreed", "warmup_draws_before")
+_SCALARS = ("stage_index", "n_diverging_before", "n_repeats", "is_agreed", "is_lost", "n_moves", "warmup_draws_before")
 _VECTORS = ("seconds", "sampling_start", "time_per_gradient")
 _OWN_ARRAYS = ("rng", "outcome", "choice", *_SCALARS, *_VECTORS)
 # Beside those of the process and the records.

@@ -18,6 +18,10 @@ FEWEST_DRAWS = 50
 LARGEST_CHANGE = 2.0
 """Of the length at once, as a factor."""
 
+FIRST_U_TURNS_PER_TRAJECTORY = 0.4
+FEWEST_U_TURNS_PER_TRAJECTORY, MOST_U_TURNS_PER_TRAJECTORY = 0.3, 1.2
+"""Mean length of the discrete process's trajectories over the time to a U-turn: at first, and the bounds of tuning."""
+
 
 class LengthTuner(NamedTuple):
     """Sums over draws of each standardized coordinate (row 0) and of its square (row 1); arrays have shape (2, dim).
@@ -93,3 +97,8 @@ def autocorrelation_times(tuner: LengthTuner) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = np.clip(covariance / variance, -_LARGEST_CORRELATION, _LARGEST_CORRELATION)
     return (1.0 + correlation) / (1.0 - correlation)
+
+
+def bounded_u_turns_per_trajectory(factor: float) -> float:
+    """A mean length, over the time to a U-turn, within the bounds of tuning."""
+    return min(max(factor, FEWEST_U_TURNS_PER_TRAJECTORY), MOST_U_TURNS_PER_TRAJECTORY)

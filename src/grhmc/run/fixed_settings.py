@@ -1,0 +1,30 @@
+"""What of a run's settings the kernels see from beginning to end; stages write the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grhmc.events.rates import ARC_LENGTH_RATE, CONSTANT_RATE
+from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW
+from grhmc.process.discrete import EXPONENTIAL_LENGTH, UNIFORM_LENGTH
+from grhmc.tuning.trajectory_length import FIRST_U_TURNS_PER_TRAJECTORY
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from grhmc.settings import RunSettings
+
+
+def write_fixed_settings(settings: RunSettings, kernel: np.recarray) -> None:
+    """Write what no stage changes into the kernel's settings."""
+    integrator, events, discrete = settings.integrator, settings.events, settings.process
+    kernel.tolerance = integrator.effective_tolerance
+    kernel.largest_step = integrator.largest_step
+    kernel.step_floor = integrator.step_floor
+    kernel.max_gradients_per_draw = integrator.max_gradients_per_draw
+    is_constant = events.kind == "constant"
+    kernel.rate = CONSTANT_RATE if is_constant else ARC_LENGTH_RATE
+    kernel.law = GAUSSIAN_LAW if is_constant else SPEED_WEIGHTED_LAW
+    kernel.persistence = events.persistence
+    kernel.length_law = UNIFORM_LENGTH if discrete.length_law == "uniform" else EXPONENTIAL_LENGTH
+    kernel.length_factor = discrete.u_turns_per_trajectory or FIRST_U_TURNS_PER_TRAJECTORY

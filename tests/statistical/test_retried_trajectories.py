@@ -1,0 +1,108 @@
+"""Trajectories that fail and are followed again by shorter steps: exact, because of what is asked of the way back.
+
+The target is a needle in a haystack, 0.3 N(0, 0.03²) + 0.7 N(0, 1): the step that suits the haystack is thirty times
+too long for the needle, and a third of all trajectories are followed again.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from arviz_stats.base import array_stats
+
+import grhmc
+import grhmc.process.advance as advance_module
+from grhmc.process.discrete import MOST_REFINED, REFINEMENT, SAME, advance_one_trajectory
+from grhmc.run.programme import final_stage, warmup_stages
+from grhmc.sampling import prepare
+from grhmc.settings import ProcessSettings, RunSettings, ScaleSettings
+
+pytestmark = pytest.mark.statistical
+
+WEIGHT, WIDTH = 0.3, 0.03
+DRAWS = 60_000
+
+
+def log_density(q, gradient):
+    haystack = math.exp(-0.5 * q[0] * q[0])
+    needle = 0.3 / 0.7 / 0.03 * math.exp(-0.5 * (q[0] / 0.03) ** 2)
+    gradient[0] = -(haystack * q[0] + needle * q[0] / 0.03**2) / (haystack + needle)
+    return math.log(haystack + needle)
+
+
+MODEL = grhmc.from_numba(log_density, 1)
+
+
+def share_within(distance: float) -> float:
+    """Exact probability of |q| < distance."""
+    return WEIGHT * math.erf(distance / WIDTH / math.sqrt(2.0)) + (1.0 - WEIGHT) * math.erf(distance / math.sqrt(2.0))
+
+
+EXACT = {"second moment": WEIGHT * WIDTH**2 + 1.0 - WEIGHT, "within two widths": share_within(2.0 * WIDTH)}
+
+
+def sampled(advance: Any, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """Draws and steps of four chains with a fixed step of the size `step`."""
+    settings = RunSettings(
+        draws=DRAWS,
+        tune=0,
+        chains=4,
+        seed=5,
+        process=ProcessSettings("discrete", u_turns_per_trajectory=0.5),
+        scale=ScaleSettings.parse([1.0], 1),
+    )
+    chains = prepare(MODEL, settings, [*warmup_stages(settings), final_stage(settings)], None, None)
+    for chain in chains:
+        chain.start_trajectory_step_at(step)
+        chain.go_on(0)
+        while chain.draws_done < DRAWS:
+            advance(chain.process, chain.records, 100_000)
+    return (
+        np.array([chain.records.draws[:, 0] for chain in chains]),
+        np.array([chain.records.statistics[:, 8] for chain in chains]),
+    )
+
+
+def standard_errors(draws: np.ndarray) -> dict[str, float]:
+    """How far each mean is from the exact one."""
+    values = {"second moment": draws**2, "within two widths": (np.abs(draws) < 2.0 * WIDTH).astype(float)}
+    return {
+        name: (x.mean() - EXACT[name]) / (x.std() / math.sqrt(float(np.asarray(array_stats.ess(x, method="mean")))))
+        for name, x in values.items()
+    }
+
+
+@pytest.mark.parametrize("step", [1.0, 0.4])
+def test_draws_are_exact(step: float) -> None:
+    draws, steps = sampled(advance_module.advance, step)
+    assert np.mean(steps < 0.99 * step) > 0.15
+    assert np.all(np.abs(list(standard_errors(draws).values())) < 4.0)
+
+
+def test_steps_that_were_taken_are_reported() -> None:
+    _, steps = sampled(advance_module.advance, 1.0)
+    allowed = [REFINEMENT**-k for k in range(1 + round(math.log(MOST_REFINED, REFINEMENT)))]
+    assert set(np.unique(steps)) <= set(allowed)
+    assert len(np.unique(steps)) > 2
+
+
+def test_not_looking_at_the_way_back_is_noticed() -> None:
+    """The negative control: the same kernels, but every end that was reached by shorter steps may be accepted."""
+
+    def copied(kernel: Any, **changed: Any) -> Any:
+        function = types.FunctionType(kernel.py_func.__code__, {**kernel.py_func.__globals__, **changed}, "changed")
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+        return numba.njit(**options)(function)
+
+    @numba.njit
+    def anything_goes(process, duration, n_steps, refined):
+        return SAME
+
+    careless = copied(advance_one_trajectory, compare_way_back=anything_goes)
+    draws, _ = sampled(copied(advance_module.advance, advance_one_trajectory=careless), 1.0)
+    assert np.abs(standard_errors(draws)["within two widths"]) > 6.0
