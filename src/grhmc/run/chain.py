@@ -52,8 +52,9 @@ HISTORY_ROWS_PER_STAGE = 60
 
 _LARGEST_LOG_STEP = 100.0  # before `LARGEST_STEP_PER_U_TURN` cuts it: nothing stops a step that is always accepted
 _NO_LIMIT = 2**62
-_MOST_REPEATS, _LONG_ENOUGH = 20, 0.25
-# A window that chains meet after, and that cost too much to come so far of its way, is begun again so many times.
+_MOST_REPEATS, _LONG_ENOUGH = 2, 0.25
+# A window that chains meet after, and that cost too much to come so far of its way, is begun again so many times. Those
+# who still are on their way in then do not count at the meeting, and go on in the rounds, which have no limit.
 
 
 class Chain:
@@ -223,8 +224,7 @@ class Chain:
             spacing = stage.u_turns_per_draw * math.exp(self.process.rate_tuner.log_process_time[0])
         now = clock.time[0]
         kernel.end_time = now + stage.n_draws * spacing
-        limit = math.inf if self.n_repeats == _MOST_REPEATS else stage.n_draws * stage.most_gradients_per_draw
-        kernel.end_gradients = clock.n_gradients[0] + min(limit, _NO_LIMIT)
+        kernel.end_gradients = clock.n_gradients[0] + min(stage.n_draws * stage.most_gradients_per_draw, _NO_LIMIT)
         kernel.draw_spacing = spacing
         kernel.n_draws = stage.n_draws
         kernel.record = int(not stage.is_warmup or self.n_warmup_rows > 0)
