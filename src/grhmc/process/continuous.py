@@ -261,9 +261,9 @@ def follow_to_u_turn(process: Process) -> int:
         if verdict == RAISED:
             outcome = RAISED_OUTCOME
             break
-        if clock.n_gradients - n_before > settings.max_gradients_per_draw or (
-            verdict == REFUSED and clock.step_size < settings.step_floor
-        ):
+        is_dear = clock.n_gradients - n_before > settings.max_gradients_per_draw
+        is_dear = is_dear or clock.n_gradients >= settings.end_gradients
+        if is_dear or (verdict == REFUSED and clock.step_size < settings.step_floor):
             process.rate_tuner.n_given_up[0] += 1
             clock.searching_u_turn = 0
         elif verdict == ACCEPTED:
