@@ -65,10 +65,6 @@ RAISED_OUTCOME = int(Outcome.DENSITY_RAISED)
 def advance_one_trajectory(process: Process, records: Records) -> int:
     """Refresh the momentum, follow one trajectory, accept or refuse its end, and record a draw; updates both.
 
-    A trajectory that is hopeless is followed again from its start in `REFINEMENT` times as many steps, and so on. An
-    end that was reached in more steps than at first is accepted only if the way back would be hopeless in fewer too, so
-    that it would be taken by the same steps.
-
     Returns
     -------
     int
@@ -80,18 +76,12 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
     if (clock.n_events + 1) % _FOLLOWED != 0:
         clock.searching_u_turn = 0
     remember(step, process.trajectory_start)
-    start, start_time = StepEnd(clock.log_density, clock.kinetic_energy), clock.time
+    start = StepEnd(clock.log_density, clock.kinetic_energy)
     duration = clock.trajectory_step * (1.0 + JITTER * (2.0 * process.rng.random() - 1.0))
     n_steps = draw_n_steps(settings.length_law, settings.mean_length, duration, process.rng)
     record_history(process, records)
 
-    error, refined = follow_trajectory(process, duration, n_steps, False), 1
-    while error > HOPELESS_ENERGY_ERROR and refined < MOST_REFINED:
-        return_to(step, process.trajectory_start)
-        clock.log_density, clock.kinetic_energy, clock.time = start.log_density, start.kinetic_energy, start_time
-        clock.searching_u_turn = 0
-        refined *= REFINEMENT
-        error = follow_trajectory(process, duration / refined, n_steps * refined, refined == MOST_REFINED)
+    error, refined = follow_in_enough_steps(process, duration, n_steps)
     if error == -np.inf:
         return RAISED_OUTCOME
     clock.n_events += 1
@@ -158,6 +148,32 @@ def draw_n_steps(length_law: int, mean_length: float, duration: float, rng: np.r
         length = mean_length * rng.standard_exponential()
     n_steps = np.floor(length / duration + 0.5)
     return int(min(max(n_steps, 1.0), float(MOST_STEPS)))
+
+
+@inner_kernel
+def follow_in_enough_steps(process: Process, duration: float, n_steps: int) -> tuple[float, int]:
+    """Follow a trajectory; again from its start in `REFINEMENT` times as many steps while it is hopeless.
+
+    An end that was reached in more steps than at first may be accepted only if the way back would be hopeless in fewer
+    too, so that it would be taken by the same steps (`compare_way_back`).
+
+    Returns
+    -------
+    error : float
+        As that of `follow_trajectory`, of the last way.
+    refined : int
+        How many times as many steps it had.
+    """
+    clock = process.clock[0]
+    start, start_time = StepEnd(clock.log_density, clock.kinetic_energy), clock.time
+    error, refined = follow_trajectory(process, duration, n_steps, False), 1
+    while error > HOPELESS_ENERGY_ERROR and refined < MOST_REFINED:
+        return_to(process.step, process.trajectory_start)
+        clock.log_density, clock.kinetic_energy, clock.time = start.log_density, start.kinetic_energy, start_time
+        clock.searching_u_turn = 0
+        refined *= REFINEMENT
+        error = follow_trajectory(process, duration / refined, n_steps * refined, refined == MOST_REFINED)
+    return error, refined
 
 
 @inner_kernel
