@@ -86,7 +86,7 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         return RAISED_OUTCOME
     clock.n_events += 1
     is_diverging = np.isnan(error) or error > settings.divergence_threshold
-    acceptance = 0.0 if is_diverging else acceptance_probability(error)
+    acceptance = 0.0 if is_diverging else min(1.0, np.exp(-error))
     if is_diverging:
         clock.n_diverging += 1
         clock.searching_u_turn = 0
@@ -115,12 +115,6 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         observe_draw(process.moments, step, process.standardization, settings.mean_length)
         change_scale_at_event(process)
     return RUNNING
-
-
-@kernel
-def acceptance_probability(error: float) -> float:
-    """Of a trajectory whose energy has changed by `error`."""
-    return 0.0 if np.isnan(error) else min(1.0, np.exp(-error))
 
 
 @kernel
