@@ -128,7 +128,8 @@ def test_a_gradient_wrong_by_a_tenth_is_noticed(scale: str) -> None:
 
 @pytest.mark.parametrize("name", ["NG2", "NG3"])
 def test_a_too_loose_tolerance_is_noticed(name: str) -> None:
-    with pytest.raises(AssertionError, match="twice"):
+    """By its bias, or because so many paths are refused."""
+    with pytest.raises(AssertionError, match=r"twice|too few effective draws"):
         assert_exact(paper_target(name), draws=DRAWS, largest_standard_error=0.05, tolerance=1.0)
 
 
