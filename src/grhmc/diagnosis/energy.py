@@ -42,8 +42,9 @@ _REFERENCE_DIMS = (625, 100)
 # 0.12 in 100 dimensions and 1.2 in 10 000. From these dimensions on the two limits grow with them.
 
 DIVERGING_SHARE_LIMIT = 0.0015
-"""Of the discrete process's trajectories. In the funnel F1, whose sd comes out a fifth too small, two in a thousand are
-given up; on targets that it samples rightly mostly none, but up to six in a thousand."""
+"""Of the discrete process's trajectories. Set before they were followed again by shorter steps: then in the funnel F1,
+whose sd came out a fifth too small, two in a thousand were given up; on targets that were sampled rightly mostly none,
+but up to six in a thousand."""
 
 # Of centred eight schools, whose neck is missed, trajectories that `HOPELESS_ENERGY_ERROR` refuses are 3 to 30 %; where
 # one step suits all they are less than 0.2 %.

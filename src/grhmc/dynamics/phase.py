@@ -66,6 +66,22 @@ def move_to_end(step: Step) -> None:
 
 
 @kernel
+def remember(step: Step, state: np.ndarray) -> None:
+    """Copy the present state to the rows of `state`: position, momentum and force."""
+    copy_to(step.position, state[0])
+    copy_to(step.momentum, state[1])
+    copy_to(step.stage_forces[0], state[2])
+
+
+@kernel
+def return_to(step: Step, state: np.ndarray) -> None:
+    """Make what `remember` has copied the present state again; updates `step`."""
+    copy_to(state[0], step.position)
+    copy_to(state[1], step.momentum)
+    copy_to(state[2], step.stage_forces[0])
+
+
+@kernel
 def inner_product(left: np.ndarray, right: np.ndarray) -> float:
     """Σ_k left_k right_k."""
     total = 0.0

@@ -15,7 +15,15 @@ from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.dense_output import is_as_good_as_steps, momentum_at, position_at
 from grhmc.dynamics.density_call import evaluate_force
 from grhmc.dynamics.nystrom_step import attempt_step
-from grhmc.dynamics.phase import StepEnd, copy_to, inner_product, kinetic_energy, move_to_end
+from grhmc.dynamics.phase import (
+    StepEnd,
+    copy_to,
+    inner_product,
+    kinetic_energy,
+    move_to_end,
+    remember,
+    return_to,
+)
 from grhmc.dynamics.step_control import REFUSED_FACTOR, fit_to_event, step_factor
 from grhmc.events.rates import CONSTANT_RATE, find_due_fraction, rate_integral, time_until_due
 from grhmc.events.refreshment import draw_momentum, refresh_momentum
@@ -247,9 +255,7 @@ def follow_to_u_turn(process: Process) -> int:
         process.step,
         process.remembered,
     )
-    copy_to(step.position, remembered[0])
-    copy_to(step.momentum, remembered[1])
-    copy_to(step.stage_forces[0], remembered[2])
+    remember(step, remembered)
     time, step_size, integral = clock.time, clock.step_size, clock.path_rate_integral
     error_ratio, accepted_step = clock.error_ratio, clock.accepted_step
     n_rejected, n_refused, n_floored = clock.n_rejected, clock.n_refused, clock.n_floored
@@ -271,9 +277,7 @@ def follow_to_u_turn(process: Process) -> int:
             clock.path_rate_integral += rate_integral(settings.rate, step, duration, 1.0, process.scratch[0])
             clock.time += duration
             move_to_end(step)
-    copy_to(remembered[0], step.position)
-    copy_to(remembered[1], step.momentum)
-    copy_to(remembered[2], step.stage_forces[0])
+    return_to(step, remembered)
     clock.time, clock.step_size, clock.path_rate_integral = time, step_size, integral
     clock.error_ratio, clock.accepted_step = error_ratio, accepted_step
     clock.n_rejected, clock.n_refused, clock.n_floored = n_rejected, n_refused, n_floored
@@ -302,16 +306,15 @@ def refresh(process: Process) -> int:
 @kernel
 def return_to_start(process: Process) -> None:
     """Put a path that failed its test back to where it began; its momentum is about to be refreshed."""
-    clock, step = process.clock[0], process.step
-    copy_to(process.anchor[0], step.position)
-    copy_to(process.anchor[1], step.stage_forces[0])
+    clock = process.clock[0]
+    return_to(process.step, process.anchor)
     clock.log_density = clock.path_log_density
     clock.n_refused_paths += 1
 
 
 @kernel
 def start_path(process: Process) -> None:
-    """Begin a path at the present state: draw when its event falls due and note energy and position."""
+    """Begin a path at the present state: draw when its event falls due and note energy and state."""
     clock, settings, step = process.clock[0], process.settings[0], process.step
     clock.remaining = process.rng.standard_exponential() / clock.event_rate
     clock.path_rate_integral = 0.0
@@ -321,8 +324,7 @@ def start_path(process: Process) -> None:
     clock.path_log_density = clock.log_density
     clock.path_diverging = 0
     clock.searching_u_turn = settings.tune_event_rate
-    copy_to(step.position, process.anchor[0])
-    copy_to(step.stage_forces[0], process.anchor[1])
+    remember(step, process.anchor)
 
 
 @kernel

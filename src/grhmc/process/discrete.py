@@ -21,7 +21,7 @@ import numpy as np
 
 from grhmc._jit import inner_kernel, kernel
 from grhmc.density_pointer import EXCEPTION, FINE
-from grhmc.dynamics.phase import Step, StepEnd, copy_to
+from grhmc.dynamics.phase import StepEnd, remember, return_to
 from grhmc.events.refreshment import draw_momentum
 from grhmc.outcomes import Outcome
 from grhmc.process.continuous import attempt, follow_to_u_turn, look_for_u_turn, start_path
@@ -75,7 +75,6 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
     start_path(process)
     if (clock.n_events + 1) % _FOLLOWED != 0:
         clock.searching_u_turn = 0
-    remember(step, process.trajectory_start)
     start = StepEnd(clock.log_density, clock.kinetic_energy)
     duration = clock.trajectory_step * (1.0 + JITTER * (2.0 * process.rng.random() - 1.0))
     n_steps = draw_n_steps(settings.length_law, settings.mean_length, duration, process.rng)
@@ -101,7 +100,7 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         acceptance *= is_accepted
     if not is_accepted:
         clock.n_rejected += 1
-        return_to(step, process.trajectory_start)
+        return_to(step, process.anchor)
         clock.log_density, clock.kinetic_energy = start.log_density, start.kinetic_energy
     if settings.tune_step == 1:
         observe(process.step_tuner, 0, settings.target_acceptance - (acceptance if refined == 1 else 0.0))
@@ -115,22 +114,6 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         observe_draw(process.moments, step, process.standardization, settings.mean_length)
         change_scale_at_event(process)
     return RUNNING
-
-
-@kernel
-def remember(step: Step, state: np.ndarray) -> None:
-    """Copy the present state to the rows of `state`: position, momentum and force."""
-    copy_to(step.position, state[0])
-    copy_to(step.momentum, state[1])
-    copy_to(step.stage_forces[0], state[2])
-
-
-@kernel
-def return_to(step: Step, state: np.ndarray) -> None:
-    """Make what `remember` has copied the present state again."""
-    copy_to(state[0], step.position)
-    copy_to(state[1], step.momentum)
-    copy_to(state[2], step.stage_forces[0])
 
 
 @kernel
@@ -162,7 +145,7 @@ def follow_in_enough_steps(process: Process, duration: float, n_steps: int) -> t
     start, start_time = StepEnd(clock.log_density, clock.kinetic_energy), clock.time
     error, refined = follow_trajectory(process, duration, n_steps, False), 1
     while error > HOPELESS_ENERGY_ERROR and refined < MOST_REFINED:
-        return_to(process.step, process.trajectory_start)
+        return_to(process.step, process.anchor)
         clock.log_density, clock.kinetic_energy, clock.time = start.log_density, start.kinetic_energy, start_time
         clock.searching_u_turn = 0
         refined *= REFINEMENT

@@ -143,11 +143,9 @@ class Process:
     standardization: Standardization
     step: Step
     anchor: np.ndarray
-    """(2, dim) position and force where the momentum was last refreshed."""
+    """(3, dim) position, momentum and force where the present path or trajectory began."""
     remembered: np.ndarray
     """(3, dim) position, momentum and force to return to from beyond a due refreshment or a trajectory's way back."""
-    trajectory_start: np.ndarray
-    """(3, dim) position, momentum and force at the start of a trajectory of the discrete process, to return to."""
     scratch: np.ndarray
     """(2, dim)"""
     cut_weights: np.ndarray
@@ -212,9 +210,8 @@ def init_process(
         tableau=tableau,
         standardization=Standardization(centre.copy(), scale.copy()),
         step=init_step(dim, tableau.nodes.shape[0]),
-        anchor=aligned_zeros(2, dim),
+        anchor=aligned_zeros(3, dim),
         remembered=aligned_zeros(3, dim),
-        trajectory_start=aligned_zeros(3, dim),
         scratch=aligned_zeros(2, dim),
         cut_weights=_cut_weights(tableau),
         previous_moments=init_moments(dim),

@@ -147,13 +147,10 @@ def _move_stuck(chains: Sequence[Chain], centres: np.ndarray, scales: np.ndarray
     """
     together = [chain for chain in chains if not chain.is_lost]
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_masses = [
-            float(chain.process.clock.log_density[0]) + np.log(scale).sum()
-            for chain, scale in zip(chains, scales, strict=True)
-        ]
-    typical = np.median([mass for chain, mass in zip(chains, log_masses, strict=True) if not chain.is_lost])
-    limit = typical - LOST_LOG_MASS - 0.5 * scales.shape[1]
-    moved = [chain for chain, mass in zip(chains, log_masses, strict=True) if chain.is_lost and mass < limit]
+        log_masses = [chain.process.clock.log_density[0] for chain in chains] + np.log(scales).sum(axis=1)
+    is_lost = np.array([chain.is_lost for chain in chains])
+    limit = np.median(log_masses[~is_lost]) - LOST_LOG_MASS - 0.5 * scales.shape[1]
+    moved = [chain for chain, is_light in zip(chains, log_masses < limit, strict=True) if chain.is_lost and is_light]
     for number, chain in enumerate(moved):
         chain.move_to(together[number % len(together)])
         chain.is_lost = False
