@@ -41,6 +41,8 @@ def density(q):
         handled.wait(60)  # however busy the machine: no chain may be complete before the main thread has heard of it
     elif number > n_calls and settings["draws"] <= 300:
         time.sleep(0.001)  # nor before it has told the chains
+    if settings.get("cores") == 2:
+        time.sleep(1e-4)  # one pace for both: the interpreter's lock is not fair, and one chain could have most draws
     return -0.5 * float(q @ q), -q
 
 
@@ -91,8 +93,7 @@ def interrupted_run(kind: str, settings: dict[str, Any], n_calls: int = 0) -> di
 
 
 def test_an_interrupt_while_sampling_keeps_the_draws_and_says_so() -> None:
-    # Late enough for both threads to have had their share: after 5000 calls one had three times that of the other.
-    outcome = interrupted_run("python", {"draws": 100_000, "chains": 2, "cores": 2}, n_calls=20_000)
+    outcome = interrupted_run("python", {"draws": 100_000, "chains": 2, "cores": 2}, n_calls=5000)
     n_chains, n_draws = outcome["shape"]
     assert n_chains == 2
     assert 100 < n_draws < 100_000
