@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numba
 import numpy as np
 from scipy.special import ellipj
 
@@ -229,3 +231,10 @@ def assert_same_record(left: Chain, right: Chain) -> None:
     assert list(expected) == list(found)
     for name, values in expected.items():
         assert np.array_equal(values, found[name], equal_nan=True), f"{name} differs"
+
+
+def changed_kernel(kernel: Any, **changed: Any) -> Any:
+    """A kernel compiled anew with some of the names it calls standing for something else."""
+    function = types.FunctionType(kernel.py_func.__code__, {**kernel.py_func.__globals__, **changed}, "changed")
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+    return numba.njit(**options)(function)

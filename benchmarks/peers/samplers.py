@@ -255,7 +255,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "mct": {"scale": "mct"},
     "continuous": {"process": "continuous"},
     "continuous_isg": {"process": "continuous", "scale": "isg"},
-    "discrete": {"process": "discrete"},
+    "fresh": {"process": grhmc.ProcessSettings("discrete", momentum="fresh")},
     "discrete_leapfrog": {"process": "discrete", "integrator": "leapfrog"},
     "discrete_splitting": {"process": "discrete", "integrator": "splitting"},
 }

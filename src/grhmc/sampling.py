@@ -79,10 +79,9 @@ def sample(
     init : array of shape (dim,) or (chains, dim), or mapping of variable names to values
         Where chains start, unconstrained; default: the model's own starting point, or uniform(-2, 2).
     process : {"auto", "continuous", "discrete"} or ProcessSettings
-        Continuous time with adaptive steps; or Metropolized trajectories of equal steps and random length, one per
-        draw, which are exact whatever the step but do not adapt it to the place. Auto: the discrete one if adaptive
-        steps vary little during warm-up; what it was is in ``attrs["process"]``. Arguments that belong to the
-        continuous one alone choose it.
+        Continuous time with adaptive steps; or Metropolized trajectories of equal steps, exact whatever the step,
+        which is halved where it is far too long. Auto: the discrete one, unless there are arguments that belong to the
+        continuous one alone, or `tune` is below 20; what it was is in ``attrs["process"]``.
     integrator : {"auto", "splitting", "rkn43", "rkn64", "leapfrog"}
         Two-stage minimal-norm splitting; Runge-Kutta-Nyström pairs (continuous only); leapfrog (discrete only). Auto:
         splitting, and for the discrete process the one of its two that goes further per gradient.

@@ -24,7 +24,10 @@ DEFAULT_TOLERANCES = {"splitting": 0.05, "rkn43": 0.015, "rkn64": 0.001, "leapfr
 """Largest local error per step, in standardized units, by integrator."""
 
 PROCESSES = (AUTO, "continuous", "discrete")
-DEFAULT_TARGET_ACCEPT = {"splitting": 0.9, "leapfrog": 0.75}
+FEWEST_TUNE_FOR_TRAJECTORIES = 20
+"""Draws of warm-up below which steps that adapt are safer than one that should have been tuned."""
+
+DEFAULT_TARGET_ACCEPT = {"splitting": 0.93, "leapfrog": 0.9}
 """Mean acceptance of the discrete process's trajectories, by integrator."""
 
 SCALES = ("isg", "vari", "geo", "mct", "identity")
@@ -135,27 +138,33 @@ class ProcessSettings:
     Attributes
     ----------
     kind : str
-        ``"continuous"``; ``"discrete"``: Metropolized trajectories of equal steps; or ``"auto"``: which of the two is
-        decided during warm-up.
+        ``"continuous"``; ``"discrete"``: Metropolized trajectories of equal steps; or ``"auto"``: discrete, unless
+        something was asked for that only the continuous one has.
     target_accept : float or None
         Mean acceptance that the step is tuned to. None: the integrator's default.
+    momentum : str
+        ``"persistent"``: refreshed in part before each of many short trajectories, and reversed where one is refused;
+        ``"fresh"``: drawn anew for each trajectory, whose length is random.
     length_law : str
-        Of a trajectory: ``"uniform"`` between 0 and twice its mean, or ``"exponential"``.
-    u_turns_per_trajectory : float or None
-        Mean length over the tuned time to a U-turn. None: tuned, so that the slowest position and the slowest square
-        of a position do equally well.
+        Of a trajectory with a fresh momentum: ``"uniform"`` between 0 and twice its mean, or ``"exponential"``.
+    u_turns_per_refreshment : float or None
+        How long a momentum lasts, over the tuned time to a U-turn: the time in which a persistent one is forgotten but
+        for 1/e, or the mean length of trajectories with fresh ones. None: tuned, so that the slowest position and the
+        slowest square of a position do equally well.
     """
 
     kind: str = AUTO
     target_accept: float | None = None
+    momentum: str = "persistent"
     length_law: str = "uniform"
-    u_turns_per_trajectory: float | None = None
+    u_turns_per_refreshment: float | None = None
 
     def __post_init__(self) -> None:
         check_choice("process", self.kind, PROCESSES)
+        check_choice("momentum", self.momentum, ("persistent", "fresh"))
         check_choice("length_law", self.length_law, ("uniform", "exponential"))
-        if self.u_turns_per_trajectory is not None:
-            check_number("u_turns_per_trajectory", self.u_turns_per_trajectory, above=0.0)
+        if self.u_turns_per_refreshment is not None:
+            check_number("u_turns_per_refreshment", self.u_turns_per_refreshment, above=0.0)
         if self.target_accept is not None:
             check_number("target_accept", self.target_accept, above=0.0, below=1.0)
 
@@ -282,9 +291,9 @@ class RunSettings:
             check_number("sample_interval", self.sample_interval, above=0.0)
         check_number("u_turns_per_draw", self.u_turns_per_draw, above=0.0)
         check_count("n_time_averages", self.n_time_averages, at_least=1)
-        if self.process.kind == "discrete":
+        if self.process_kind == "discrete":
             self._check_discrete()
-        elif self.process.kind == "continuous":
+        else:
             check_choice("integrator of process='continuous'", self.integrator.name, (AUTO, *INTEGRATORS))
         for name in ("save_warmup", "progress_bar", "check_gradient"):
             if not isinstance(getattr(self, name), bool | np.bool_):
@@ -298,30 +307,30 @@ class RunSettings:
         if self.events.kind != "constant" or not self.events.is_tuned or self.events.persistence != 0.0:
             raise ValueError(
                 "event_rate, event_rate_kind and refreshment belong to process='continuous'; "
-                "trajectories of process='discrete' follow the tuned time to a U-turn and refresh the momentum fully"
+                "trajectories of process='discrete' follow the tuned time to a U-turn; ProcessSettings has `momentum`"
             )
 
     @property
     def process_kind(self) -> str:
-        """``"continuous"`` or ``"discrete"``; ``"auto"`` only where nothing else that was asked for decides.
+        """``"continuous"`` or ``"discrete"``, also where that was left open.
 
         What belongs to the continuous process alone (a tolerance, an event rate, a spacing of draws, its integrators,
-        the published warm-up) decides for it; leapfrog for the discrete one.
+        the published warm-up) decides for it, and so does a warm-up too short to find a step that suits the posterior.
         """
         if self.process.kind != AUTO:
             return self.process.kind
         events = self.events
-        if (
-            self.integrator.tolerance is not None
+        is_continuous = (
+            self.tune < FEWEST_TUNE_FOR_TRAJECTORIES
+            or self.integrator.tolerance is not None
             or self.integrator.name in set(INTEGRATORS) - set(SYMPLECTIC_INTEGRATORS)
             or not events.is_tuned
             or events.kind != "constant"
             or events.persistence != 0.0
             or self.sample_interval is not None
             or self.warmup is not None
-        ):
-            return "continuous"
-        return "discrete" if self.integrator.name == "leapfrog" else AUTO
+        )
+        return "continuous" if is_continuous and self.integrator.name != "leapfrog" else "discrete"
 
     @property
     def tests_paths(self) -> bool:

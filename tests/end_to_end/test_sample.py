@@ -143,6 +143,7 @@ def test_the_same_seed_gives_the_same_draws_on_any_number_of_cores(scale: str) -
         np.testing.assert_array_equal(one["sample_stats"][name], two["sample_stats"][name])
 
 
+@pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")  # they begin far out
 def test_chains_that_are_not_tuned_together_do_not_depend_on_how_many_others_there_are() -> None:
     np.testing.assert_array_equal(draws_of(sample(chains=1, tune=0))[0], draws_of(sample(chains=3, tune=0))[0])
 

@@ -100,7 +100,7 @@ discrete = st.fixed_dictionaries(
             kind=st.just("discrete"),
             target_accept=st.sampled_from([None, 0.5, 0.95]),
             length_law=st.sampled_from(["uniform", "exponential"]),
-            u_turns_per_trajectory=st.sampled_from([None, 0.1, 2.0]),
+            u_turns_per_refreshment=st.sampled_from([None, 0.1, 2.0]),
         ),
         "integrator": st.sampled_from(["splitting", "leapfrog"]),
     }

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
 import grhmc
+import grhmc.run.chain as chain_module
 from exact_expectations import assert_exact, compare_result, seed_for
 from grhmc.dynamics.coefficients import RKN43
 from grhmc.models.analytic import independent_normals, paper_target
+from grhmc.process.advance import advance
+from grhmc.process.discrete import advance_one_trajectory
 from grhmc.run.programme import final_stage, warmup_stages
 from grhmc.sampling import prepare, run_to_end
 from grhmc.settings import ProcessSettings, RunSettings, ScaleSettings
+from kernel_helpers import changed_kernel
 from monte_carlo import assert_expectations
 
 pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
@@ -40,20 +45,30 @@ def test_moments_are_exact(name: str, tuner: str, integrator: str) -> None:
 
 
 @pytest.mark.parametrize("target_accept", [0.6, 0.98])
-@pytest.mark.parametrize("length_law", ["uniform", "exponential"])
-def test_moments_are_exact_whatever_the_step_and_the_law_of_lengths(length_law: str, target_accept: float) -> None:
+@pytest.mark.parametrize(
+    ("momentum", "length_law"), [("persistent", "uniform"), ("fresh", "uniform"), ("fresh", "exponential")]
+)
+@pytest.mark.parametrize("u_turns_per_refreshment", [0.1, 0.5, 2.5])
+def test_moments_are_exact_whatever_the_step_and_the_momentum(
+    momentum: str, length_law: str, target_accept: float, u_turns_per_refreshment: float
+) -> None:
     assert_exact(
         independent_normals([1.0, 2.0, 0.1, 1.0], name="four normals"),
         draws=8000,
         smallest_standard_error=0.0,
-        largest_standard_error=0.05,
-        process=ProcessSettings("discrete", target_accept, length_law, 0.5),
+        largest_standard_error=0.06,
+        process=ProcessSettings("discrete", target_accept, momentum, length_law, u_turns_per_refreshment),
     )
 
 
-def assert_exact_with(change: Any, tableau: Any = None) -> None:
-    """The usual check of normals, sampled at a long step with something of the chains changed."""
-    target = independent_normals([1.0, 1.0, 1.0], name="three normals")
+def use_leapfrog(chain: Any) -> None:
+    chain.start_trajectory_step_at(0.8)
+    chain.use("leapfrog")
+
+
+def assert_exact_with(change: Any, tableau: Any = None, *, dim: int = 3, draws: int = 4000, **process: Any) -> None:
+    """The usual check of normals, sampled at a fixed step with something of the chains changed."""
+    target = independent_normals(np.ones(dim), name=f"{dim} normals")
     model = target.log_density()
 
     def run(draws: int, seed: int):
@@ -63,40 +78,63 @@ def assert_exact_with(change: Any, tableau: Any = None) -> None:
             cores=2,
             seed=seed,
             progress_bar=False,
-            process=ProcessSettings("discrete", u_turns_per_trajectory=0.5),
+            process=ProcessSettings("discrete", **process),
             scale=ScaleSettings.parse(target.sd, target.dim),
         )
         chains = prepare(model, settings, [*warmup_stages(settings), final_stage(settings)], None, None)
         for chain in chains:
-            chain.start_trajectory_step_at(1.7)
             change(chain)
         return run_to_end(model, settings, chains, None)
 
     assert_expectations(
         run,
         lambda result: compare_result(result, target),
-        draws=4000,
+        draws=draws,
         seed=seed_for(target.name, tableau),
+        smallest_standard_error=0.0,
         largest_standard_error=0.05,
     )
 
 
+def use_long_steps(chain: Any) -> None:
+    chain.start_trajectory_step_at(1.5)
+
+
 def test_a_long_fixed_step_is_exact() -> None:
     """The positive control of the next test."""
-    assert_exact_with(lambda chain: None)
+    assert_exact_with(use_long_steps, momentum="fresh", u_turns_per_refreshment=1.0)
+
+
+def test_a_long_fixed_step_is_exact_with_a_momentum_that_persists() -> None:
+    """The positive control of the next test. In one dimension, where a wrong sign after refusals has most effect."""
+    assert_exact_with(use_leapfrog, dim=1, draws=20_000, momentum="persistent", u_turns_per_refreshment=0.7)
+
+
+def test_a_momentum_that_is_not_reversed_after_a_refusal_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the reversal partial refreshment and refusal do not leave the target unchanged (Horowitz 1991)."""
+
+    @numba.njit
+    def leave(momentum):
+        return None
+
+    careless = changed_kernel(advance_one_trajectory, reverse=leave)
+    monkeypatch.setattr(chain_module, "advance", changed_kernel(advance, advance_one_trajectory=careless))
+    with pytest.raises(AssertionError, match="twice"):
+        assert_exact_with(use_leapfrog, dim=1, draws=20_000, momentum="persistent", u_turns_per_refreshment=0.7)
 
 
 def test_steps_that_cannot_be_reversed_are_noticed() -> None:
     """A Runge-Kutta-Nyström method neither preserves volume nor can be reversed; no Metropolis test mends that."""
 
     def use_rkn43(chain: Any) -> None:
+        use_long_steps(chain)
         tableau = RKN43.to_arrays()
         chain.process.tableau = tableau
         chain.process.step = chain.process.step._replace(stage_forces=np.zeros((RKN43.n_stages, 3)))
         chain.process.step.stage_forces[0] = -chain.process.step.position
 
     with pytest.raises(AssertionError, match="twice"):
-        assert_exact_with(use_rkn43, "rkn43")
+        assert_exact_with(use_rkn43, "rkn43", momentum="fresh", u_turns_per_refreshment=1.0)
 
 
 def test_a_density_that_is_not_that_of_the_gradient_is_corrected_for() -> None:

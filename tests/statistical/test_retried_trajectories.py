@@ -7,7 +7,6 @@ too long for the needle, and a third of all trajectories are followed again.
 from __future__ import annotations
 
 import math
-import types
 from typing import Any
 
 import numba
@@ -21,6 +20,7 @@ from grhmc.process.discrete import MOST_REFINED, REFINEMENT, SAME, advance_one_t
 from grhmc.run.programme import final_stage, warmup_stages
 from grhmc.sampling import prepare
 from grhmc.settings import ProcessSettings, RunSettings, ScaleSettings
+from kernel_helpers import changed_kernel
 
 pytestmark = pytest.mark.statistical
 
@@ -46,14 +46,14 @@ def share_within(distance: float) -> float:
 EXACT = {"second moment": WEIGHT * WIDTH**2 + 1.0 - WEIGHT, "within two widths": share_within(2.0 * WIDTH)}
 
 
-def sampled(advance: Any, step: float) -> tuple[np.ndarray, np.ndarray]:
+def sampled(advance: Any, step: float, momentum: str) -> tuple[np.ndarray, np.ndarray]:
     """Draws and steps of four chains with a fixed step of the size `step`."""
     settings = RunSettings(
         draws=DRAWS,
         tune=0,
         chains=4,
         seed=5,
-        process=ProcessSettings("discrete", u_turns_per_trajectory=0.5),
+        process=ProcessSettings("discrete", momentum=momentum, u_turns_per_refreshment=0.5),
         scale=ScaleSettings.parse([1.0], 1),
     )
     chains = prepare(MODEL, settings, [*warmup_stages(settings), final_stage(settings)], None, None)
@@ -77,32 +77,29 @@ def standard_errors(draws: np.ndarray) -> dict[str, float]:
     }
 
 
+@pytest.mark.parametrize("momentum", ["fresh", "persistent"])
 @pytest.mark.parametrize("step", [1.0, 0.4])
-def test_draws_are_exact(step: float) -> None:
-    draws, steps = sampled(advance_module.advance, step)
+def test_draws_are_exact(step: float, momentum: str) -> None:
+    draws, steps = sampled(advance_module.advance, step, momentum)
     assert np.mean(steps < 0.99 * step) > 0.15
     assert np.all(np.abs(list(standard_errors(draws).values())) < 4.0)
 
 
 def test_steps_that_were_taken_are_reported() -> None:
-    _, steps = sampled(advance_module.advance, 1.0)
+    _, steps = sampled(advance_module.advance, 1.0, "fresh")
     allowed = [REFINEMENT**-k for k in range(1 + round(math.log(MOST_REFINED, REFINEMENT)))]
     assert set(np.unique(steps)) <= set(allowed)
     assert len(np.unique(steps)) > 2
 
 
-def test_not_looking_at_the_way_back_is_noticed() -> None:
+@pytest.mark.parametrize("momentum", ["fresh", "persistent"])
+def test_not_looking_at_the_way_back_is_noticed(momentum: str) -> None:
     """The negative control: the same kernels, but every end that was reached by shorter steps may be accepted."""
-
-    def copied(kernel: Any, **changed: Any) -> Any:
-        function = types.FunctionType(kernel.py_func.__code__, {**kernel.py_func.__globals__, **changed}, "changed")
-        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
-        return numba.njit(**options)(function)
 
     @numba.njit
     def anything_goes(process, duration, n_steps, refined):
         return SAME
 
-    careless = copied(advance_one_trajectory, compare_way_back=anything_goes)
-    draws, _ = sampled(copied(advance_module.advance, advance_one_trajectory=careless), 1.0)
+    careless = changed_kernel(advance_one_trajectory, compare_way_back=anything_goes)
+    draws, _ = sampled(changed_kernel(advance_module.advance, advance_one_trajectory=careless), 1.0, momentum)
     assert np.abs(standard_errors(draws)["within two widths"]) > 6.0

@@ -12,8 +12,10 @@ import pytest
 import grhmc
 import synthetic_runs
 from grhmc.diagnosis import ATTRIBUTE, Finding, record_diagnosis
-from grhmc.diagnosis.energy import COMMON_E_BFMI_LIMIT, E_BFMI_LIMIT, common_energy_bfmi, energy_bfmi, fewest_paths
+from grhmc.diagnosis.energy import COMMON_E_BFMI_LIMIT, E_BFMI_LIMIT, energy_bfmi, fewest_paths
+from grhmc.models.analytic import independent_normals
 from grhmc.results import build_datatree
+from grhmc.settings import ProcessSettings
 
 N_CHAINS, N_DRAWS = 4, 1000
 
@@ -168,19 +170,18 @@ def test_of_many_parameters_the_few_that_are_bad_are_found():
     assert finding.variables == ("x[1234]",)
 
 
-def test_e_bfmi_is_taken_between_draws_with_one_refreshment_between():
-    """Energies that a refreshment makes independent have E-BFMI 2; unchanged ones in between must not count."""
-    rng = np.random.default_rng(8)
-    events = (rng.random(20_000) < 0.3).astype(int)
-    energy = rng.standard_normal(20_000)[np.cumsum(events)]
-    assert energy_bfmi(energy[np.newaxis], events[np.newaxis])[0] == pytest.approx(2.0, rel=0.1)
+@pytest.mark.parametrize("momentum", ["fresh", "persistent"])
+def test_e_bfmi_is_that_of_full_refreshments_whatever_the_process_keeps_of_a_momentum(momentum):
+    """The variance of H of a 20-dimensional normal is 20, half of it kinetic; so is what a full refreshment changes."""
+    model = independent_normals(np.ones(20)).log_density()
+    process = ProcessSettings("discrete", momentum=momentum)
+    result = grhmc.sample(model, process=process, draws=2000, seed=1, progress_bar=False)
+    assert energy_bfmi(result["sample_stats"]["energy"].to_numpy(), 20) == pytest.approx(1.0, abs=0.1)
 
 
-def test_energy_that_refreshments_hardly_change_is_warned_of():
+def test_energy_that_varies_far_more_than_a_refreshment_changes_it_is_warned_of():
     energy = np.cumsum(np.random.default_rng(9).standard_normal((N_CHAINS, N_DRAWS)), axis=1)
-    assert "e_bfmi" in warned_of(
-        result_of(independent_draws(), energy=energy, n_events=np.ones((N_CHAINS, N_DRAWS), dtype=int))
-    )
+    assert "e_bfmi" in warned_of(result_of(independent_draws(), energy=energy))
 
 
 def test_draws_of_one_path_count_once_and_a_draw_may_show_the_path_before():
@@ -191,26 +192,18 @@ def test_draws_of_one_path_count_once_and_a_draw_may_show_the_path_before():
     assert fewest_paths(np.zeros_like(suspicious), events) == 0
 
 
-def slow_energy(persistence: float, seed: int) -> np.ndarray:
-    """An autoregression of first order: its E-BFMI is 2 (1 − persistence)."""
-    rng = np.random.default_rng(seed)
-    energy = rng.standard_normal((N_CHAINS, N_DRAWS))
-    for draw in range(1, N_DRAWS):
-        energy[:, draw] *= math.sqrt(1.0 - persistence**2)
-        energy[:, draw] += persistence * energy[:, draw - 1]
-    return energy
-
-
-@pytest.mark.parametrize(("persistence", "is_low"), [(0.86, True), (0.6, False)])
-def test_energy_of_all_chains_that_changes_too_little_is_a_warning_where_draws_are_few(persistence, is_low):
+@pytest.mark.parametrize(("e_bfmi", "is_low"), [(0.28, True), (0.8, False)])
+def test_energy_of_all_chains_that_varies_too_much_is_a_warning_where_draws_are_few(e_bfmi, is_low):
     """And a note where they are enough. No chain by itself is below its own, lower limit."""
-    energy, once = slow_energy(persistence, 10), np.ones((N_CHAINS, N_DRAWS), dtype=int)
-    assert np.all(energy_bfmi(energy, once) > E_BFMI_LIMIT)
-    assert (common_energy_bfmi(energy, once) < COMMON_E_BFMI_LIMIT) == is_low
+    rng, dim = np.random.default_rng(10), independent_draws().shape[-1]
+    energy = math.sqrt(dim / e_bfmi) * rng.standard_normal((N_CHAINS, N_DRAWS))
+    assert all(energy_bfmi(chain, dim) > E_BFMI_LIMIT for chain in energy)
+    assert (energy_bfmi(energy, dim) < COMMON_E_BFMI_LIMIT) == is_low
     few = independent_draws()
-    few[..., 0] = slow_energy(0.85, 11)
+    for draw in range(1, N_DRAWS):
+        few[:, draw, 0] += 0.95 * few[:, draw - 1, 0]
     for draws, severities in ((few, ["warning"]), (independent_draws(), ["note"])):
-        report = grhmc.diagnose(result_of(draws, energy=energy, n_events=once))
+        report = grhmc.diagnose(result_of(draws, energy=energy))
         assert ("bulk_ess" in report.codes) == (draws is few)
         assert [finding.severity for finding in report if finding.code == "e_bfmi"] == (severities if is_low else [])
 

@@ -10,12 +10,15 @@ from grhmc.models.analytic import gaussian, independent_normals, paper_target
 from grhmc.process.discrete import EXPONENTIAL_LENGTH, MOST_STEPS, UNIFORM_LENGTH, draw_n_steps
 from grhmc.settings import ProcessSettings
 from grhmc.tuning.trajectory_length import (
+    CLOSEST_DRAWS,
     FEWEST_DRAWS,
+    FURTHEST_DRAWS,
     LARGEST_CHANGE,
     autocorrelation_times,
     init_length_tuner,
     length_change,
     observe_position,
+    spacing_of_draws,
 )
 from kernel_helpers import ORBITS, Dynamics
 
@@ -117,6 +120,48 @@ def test_slow_positions_lengthen_trajectories_and_slow_squares_shorten_them():
     assert 1.0 / LARGEST_CHANGE <= length_change(observed(alternating[:, None])) < 0.7
 
 
+def test_swinging_series_have_the_autocorrelation_times_of_what_they_are():
+    """x_i = 2 r cos(w) x_{i-1} − r² x_{i-2} + noise, whose spectrum at 0 is known: what persistent momenta make."""
+    rng, r, w = np.random.default_rng(5), 0.8, 1.0
+    noise, series = rng.standard_normal(100_000), np.zeros(100_000)
+    for i in range(2, len(series)):
+        series[i] = 2.0 * r * np.cos(w) * series[i - 1] - r**2 * series[i - 2] + noise[i]
+    exact = 1.0 / (1.0 - 2.0 * r * np.cos(w) + r**2) ** 2 / series.var()
+    assert exact < 0.8
+    assert autocorrelation_times(observed(series[:, None]))[0, 0] == pytest.approx(exact, rel=0.03)
+
+
+def test_draws_are_half_an_autocorrelation_time_apart_within_bounds():
+    rng = np.random.default_rng(6)
+    tuner = observed(autoregression(0.9, 20_000, rng)[:, None])  # an autocorrelation time of 19
+    assert spacing_of_draws(tuner, 0.1) == pytest.approx(0.95, rel=0.1)
+    assert spacing_of_draws(tuner, 0.01) == CLOSEST_DRAWS
+    assert spacing_of_draws(tuner, 1.0) == FURTHEST_DRAWS
+    assert spacing_of_draws(init_length_tuner(1), 1.0) == CLOSEST_DRAWS
+
+
+def test_a_slow_posterior_has_more_trajectories_between_its_draws():
+    n_events = {}
+    for correlation in (0.0, 0.98):
+        covariance = np.full((3, 3), correlation) + (1.0 - correlation) * np.eye(3)
+        model = gaussian(np.zeros(3), covariance).log_density()
+        result = grhmc.sample(model, draws=50, seed=3, progress_bar=False, diagnose=False)
+        n_events[correlation] = result["sample_stats"]["n_events"].to_numpy()
+        assert len(np.unique(n_events[correlation])) == 1
+    assert n_events[0.98].max() > n_events[0.0].max()
+
+
+def test_a_persistent_momentum_is_kept_in_part_from_one_draw_to_the_next():
+    process = ProcessSettings("discrete", target_accept=0.6, u_turns_per_refreshment=2.5)
+    statistics = sample(process=process, integrator="leapfrog", draws=2000)["sample_stats"]
+    kinetic = (statistics["energy"] + statistics["lp"]).to_numpy()
+    correlation = np.corrcoef(kinetic[:, 1:].ravel(), kinetic[:, :-1].ravel())[0, 1]
+    assert kinetic.mean() == pytest.approx(1.5, abs=0.15)  # of three dimensions
+    fresh = sample(process=ProcessSettings("discrete", momentum="fresh"), draws=2000)["sample_stats"]
+    kinetic = (fresh["energy"] + fresh["lp"]).to_numpy()
+    assert abs(np.corrcoef(kinetic[:, 1:].ravel(), kinetic[:, :-1].ravel())[0, 1]) < 0.15 < correlation
+
+
 def test_too_few_draws_change_no_length():
     assert length_change(observed(np.random.default_rng(1).standard_normal((FEWEST_DRAWS - 1, 2)))) == 1.0
     assert length_change(observed(np.ones((800, 2)))) == 1.0
@@ -155,8 +200,10 @@ def test_a_wall_is_refused_not_crossed():
     assert result["sample_stats"]["diverging"].to_numpy().any()
 
 
+@pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")  # heavy tails
 def test_trajectories_that_fail_in_a_funnel_are_followed_by_shorter_steps():
-    result = grhmc.sample(paper_target("F1").log_density(), process="discrete", seed=1, progress_bar=False)
+    process = ProcessSettings("discrete", momentum="fresh")  # one trajectory per draw
+    result = grhmc.sample(paper_target("F1").log_density(), process=process, seed=1, progress_bar=False)
     steps, statistics = result["sample_stats"]["step_size"].to_numpy(), result["sample_stats"]
     halvings = np.log2(steps.max(axis=1, keepdims=True) / steps)
     np.testing.assert_allclose(halvings, np.round(halvings), atol=1e-9)
@@ -196,7 +243,8 @@ def test_what_does_not_belong_to_the_discrete_process_is_refused(settings, named
 
 
 @pytest.mark.parametrize(
-    "settings", [{"target_accept": 1.0}, {"target_accept": 0.0}, {"length_law": "fixed"}, {"u_turns_per_trajectory": 0}]
+    "settings",
+    [{"target_accept": 1.0}, {"target_accept": 0.0}, {"length_law": "fixed"}, {"u_turns_per_refreshment": 0}],
 )
 def test_process_settings_are_checked(settings):
     with pytest.raises((TypeError, ValueError), match=next(iter(settings))):

@@ -10,7 +10,7 @@ import pytest
 import grhmc
 from grhmc import Outcome
 from grhmc.models.analytic import independent_normals, paper_target
-from grhmc.run.meeting import hold_meeting, step_variation
+from grhmc.run.meeting import hold_meeting
 from grhmc.tuning.moments import init_moments, merge_moments
 from kernel_helpers import make_chains, run_settings
 
@@ -119,18 +119,13 @@ def test_merged_moments_are_those_of_all_values_together() -> None:
     np.testing.assert_allclose(merged.position_spread / merged.weights[0], values.var(axis=0), rtol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("name", "process", "integrator"),
-    [("G1", "discrete", "leapfrog"), ("NG2", "discrete", "leapfrog"), ("F2", "continuous", "splitting")],
-)
-def test_the_process_follows_from_the_posterior(name: str, process: str, integrator: str) -> None:
-    result = sampled(paper_target(name).log_density())
-    assert (result.attrs["process"], result.attrs["integrator"]) == (process, integrator)
+@pytest.mark.parametrize("name", ["G1", "NG2"])
+def test_few_or_different_directions_are_for_leapfrog(name: str) -> None:
+    assert sampled(paper_target(name).log_density()).attrs["integrator"] == "leapfrog"
 
 
 def test_many_equal_directions_are_for_the_splitting() -> None:
-    result = sampled(independent_normals(np.ones(100)).log_density())
-    assert (result.attrs["process"], result.attrs["integrator"]) == ("discrete", "splitting")
+    assert sampled(independent_normals(np.ones(100)).log_density()).attrs["integrator"] == "splitting"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +138,8 @@ def test_many_equal_directions_are_for_the_splitting() -> None:
         ({"sample_interval": 1.0}, "continuous"),
         ({"integrator": "rkn43"}, "continuous"),
         ({"warmup": grhmc.PaperWarmup(time_factor=0.02)}, "continuous"),
-        ({"tune": 0}, "continuous"),
+        ({"tune": 19}, "continuous"),
+        ({"tune": 20}, "discrete"),
         ({"integrator": "leapfrog"}, "discrete"),
         ({"integrator": "splitting"}, "discrete"),
         ({"process": "continuous"}, "continuous"),
@@ -152,21 +148,6 @@ def test_many_equal_directions_are_for_the_splitting() -> None:
 )
 def test_what_belongs_to_one_process_chooses_it(settings: dict[str, Any], process: str) -> None:
     assert sampled(NORMALS, **settings).attrs["process"] == process
-
-
-def test_steps_vary_more_in_a_funnel() -> None:
-    variations = {}
-    for name in ("G1", "F2"):
-        model = paper_target(name).log_density()
-        settings = run_settings(
-            dim=model.dim, tune=2000, chains=4, event_rate="tuned", sample_interval=None, scale="geo"
-        )
-        chains = make_chains(model, settings)
-        for chain in chains:
-            while chain.advance(10_000) == Outcome.RUNNING:
-                pass
-        variations[name] = step_variation(chains)
-    assert variations["G1"] < 0.25 < 0.33 < variations["F2"]
 
 
 def test_warm_up_ends_when_chains_agree_and_not_before() -> None:

@@ -31,7 +31,6 @@ def test_crossing_times_are_looked_at_once_between_the_windows_and_the_rounds() 
     assert stages[number - 1].meets
     assert stages[number].meets
     assert not stages[number].by_trajectories
-    assert [stage.decides_process for stage in stages[: number + 1]] == [False] * number + [True]
 
 
 def test_too_few_draws_for_windows_are_all_geos() -> None:

@@ -14,7 +14,6 @@ import numpy as np
 
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, listed_chains
 from grhmc.process.discrete import HOPELESS_ENERGY_ERROR, MOST_STEPS
-from grhmc.run.meeting import HOPELESS_SHARE
 
 if TYPE_CHECKING:
     import xarray
@@ -46,13 +45,15 @@ DIVERGING_SHARE_LIMIT = 0.0015
 whose sd came out a fifth too small, two in a thousand were given up; on targets that were sampled rightly mostly none,
 but up to six in a thousand."""
 
+HOPELESS_SHARE_LIMIT = 0.02
+"""Of its trajectories whose energy rises by `HOPELESS_ENERGY_ERROR` even by the shortest steps."""
 # Of centred eight schools, whose neck is missed, trajectories that `HOPELESS_ENERGY_ERROR` refuses are 3 to 30 %; where
 # one step suits all they are less than 0.2 %.
 _FEWEST_HOPELESS = 3
 # Of a short run's trajectories one or two say nothing.
 
 ACCEPTANCE_LIMIT = 0.4
-"""Below this a chain of the discrete process, tuned to 0.75, sits where its step does not fit."""
+"""Below this a chain of the discrete process, tuned to 0.9 or 0.93, sits where its step does not fit."""
 _FEWEST_TRAJECTORIES = 50
 # Per chain, before their mean acceptance says anything.
 
@@ -69,7 +70,7 @@ Of centred eight schools, whose neck is missed, it was 0.16 to 0.31 in 400 runs,
 healthy models and mild funnels it is at least 0.6. Student's t with 5 degrees of freedom in ten dimensions has 0.4, and
 effective draws enough."""
 
-_FEWEST_REFRESHMENTS = 200
+_FEWEST_DRAWS = 200
 
 
 def find_energy_problems(statistics: xarray.Dataset, dim: int, *, is_short_of_draws: bool = False) -> list[Finding]:
@@ -92,13 +93,17 @@ def find_energy_problems(statistics: xarray.Dataset, dim: int, *, is_short_of_dr
     if "acceptance_rate" in statistics:  # the discrete process, which corrects for its energy errors
         problems = [
             *_refused_trajectories(
-                diverging, statistics["acceptance_rate"].to_numpy(), statistics["energy_error"].to_numpy(), chain_names
+                diverging,
+                statistics["acceptance_rate"].to_numpy(),
+                statistics["energy_error"].to_numpy(),
+                int(statistics["n_events"].sum()),
+                chain_names,
             ),
-            *_cut_trajectories(statistics["n_steps"].to_numpy(), chain_names),
+            *_cut_trajectories(statistics["n_steps"].to_numpy(), statistics["n_events"].to_numpy(), chain_names),
         ]
     else:
         problems = _energy_errors(errors, diverging, statistics["n_events"].to_numpy(), dim, chain_names)
-    return [*problems, *_energy_transitions(statistics, chain_names, is_short_of_draws)]
+    return [*problems, *_energy_transitions(statistics["energy"].to_numpy(), dim, chain_names, is_short_of_draws)]
 
 
 def energy_error_limits(dim: int) -> tuple[float, float]:
@@ -160,21 +165,25 @@ def _energy_errors(
 
 
 def _refused_trajectories(
-    diverging: np.ndarray, acceptance: np.ndarray, errors: np.ndarray, chain_names: list[int]
+    diverging: np.ndarray, acceptance: np.ndarray, errors: np.ndarray, n_trajectories: int, chain_names: list[int]
 ) -> list[Finding]:
-    """Trajectories given up on the way, or with no hope of being accepted, and chains that refuse most."""
+    """Trajectories given up on the way, or with no hope of being accepted, and chains that refuse most.
+
+    Of the trajectories between two draws only the worst is known, so that these shares may be a little too small.
+    """
     findings = []
-    share, hopeless = float(diverging.mean()), float(np.mean(errors > HOPELESS_ENERGY_ERROR))
+    share, hopeless = diverging.sum() / n_trajectories, np.sum(errors > HOPELESS_ENERGY_ERROR) / n_trajectories
     suspicious = diverging | (errors > HOPELESS_ENERGY_ERROR)
-    is_bad = share > DIVERGING_SHARE_LIMIT or hopeless > HOPELESS_SHARE
+    is_bad = share > DIVERGING_SHARE_LIMIT or hopeless > HOPELESS_SHARE_LIMIT
     if is_bad and suspicious.sum() >= _FEWEST_HOPELESS:
         n_unbounded = int(diverging.sum())
         chains = tuple(chain_names[c] for c in np.unique(np.nonzero(suspicious)[0]))
         message = (
-            f"{int(suspicious.sum())} of {diverging.size} trajectories had no hope of being accepted "
+            f"{int(suspicious.sum())} of {n_trajectories} trajectories had no hope of being accepted "
             f"({listed_chains(chains)}): their energy rose by more than {HOPELESS_ENERGY_ERROR:g} (of {n_unbounded} "
-            "without bound), or they left the support. One step size does not suit the whole posterior, and its narrow "
-            "places are hardly visited. Use process='continuous', whose steps adapt, or reparameterize."
+            "without bound), or they left the support. Where the density ends at an edge, transform constrained "
+            "parameters (log, logit). Otherwise the posterior has places too narrow for the step even by a sixteenth, "
+            "which are hardly visited: reparameterize, or use process='continuous', whose steps adapt."
         )
         findings.append(Finding("diverging", WARNING, message, (), chains, max(share, hopeless), DIVERGING_SHARE_LIMIT))
     low = [chain for chain, mean in enumerate(acceptance.mean(axis=1)) if mean < ACCEPTANCE_LIMIT]
@@ -189,9 +198,9 @@ def _refused_trajectories(
     return findings
 
 
-def _cut_trajectories(n_steps: np.ndarray, chain_names: list[int]) -> list[Finding]:
+def _cut_trajectories(n_steps: np.ndarray, n_trajectories: np.ndarray, chain_names: list[int]) -> list[Finding]:
     """Chains whose step is so short that trajectories end before they have got anywhere."""
-    shares = (n_steps == MOST_STEPS).mean(axis=1)
+    shares = (n_steps >= MOST_STEPS * n_trajectories).mean(axis=1)
     cut = [chain for chain, share in enumerate(shares) if share > CUT_SHARE_LIMIT]
     if not cut:
         return []
@@ -206,42 +215,34 @@ def _cut_trajectories(n_steps: np.ndarray, chain_names: list[int]) -> list[Findi
     return [Finding("cut_trajectories", WARNING, message, (), names, float(shares.max()), CUT_SHARE_LIMIT)]
 
 
-def energy_bfmi(energy: np.ndarray, n_events: np.ndarray) -> np.ndarray:
-    """E-BFMI of each chain, between draws with exactly one full momentum refreshment between them.
+def energy_bfmi(energy: np.ndarray, dim: int) -> float:
+    """How much of the energy's variance one full refreshment of the momentum renews: E-BFMI (Betancourt 2016).
 
     Parameters
     ----------
-    energy, n_events : ndarray, shape (chains, draws)
+    energy : ndarray
+        H at draws, of one chain or several.
+    dim : int
+        Number of coordinates.
 
     Returns
     -------
-    ndarray, shape (chains,)
-        Mean squared change of H over its variance (Betancourt 2016): 1 for a normal in any number of dimensions. nan
-        where there are too few refreshments to tell.
+    float
+        Mean squared change of H by a full refreshment over its variance: 1 for a normal in any number of dimensions.
+        nan of too few draws to tell.
 
     Notes
     -----
-    Over all successive draws, as `arviz_stats.bfmi` has it, the figure is smaller by the share of draws that a
-    refreshment precedes: between the others the energy stands still.
+    The kinetic energy before and after such a refreshment is half a χ² variable each, so that the mean squared change
+    is dim. Taken from successive draws instead, as `arviz_stats.bfmi` does, the figure would depend on how much of the
+    momentum the process keeps from one draw to the next.
     """
-    return np.array([common_energy_bfmi(h[np.newaxis], n[np.newaxis]) for h, n in zip(energy, n_events, strict=True)])
+    variance = float(energy.var()) if energy.size else 0.0
+    return dim / variance if energy.size >= _FEWEST_DRAWS and variance > 0.0 else float("nan")
 
 
-def common_energy_bfmi(energy: np.ndarray, n_events: np.ndarray) -> float:
-    """E-BFMI of all chains together: the mean squared change in any of them over the variance of all energies.
-
-    Parameters and what is returned are as in `energy_bfmi`.
-    """
-    changes = np.diff(energy, axis=1)[n_events[:, 1:] == 1]
-    variance = energy.var() if energy.size else 0.0
-    if len(changes) < _FEWEST_REFRESHMENTS or not variance > 0.0:
-        return float("nan")
-    return float(np.mean(changes**2) / variance)
-
-
-def _energy_transitions(statistics: xarray.Dataset, chain_names: list[int], is_short_of_draws: bool) -> list[Finding]:
-    energy, n_events = statistics["energy"].to_numpy(), statistics["n_events"].to_numpy()
-    fractions, common = energy_bfmi(energy, n_events), common_energy_bfmi(energy, n_events)
+def _energy_transitions(energy: np.ndarray, dim: int, chain_names: list[int], is_short_of_draws: bool) -> list[Finding]:
+    fractions, common = np.array([energy_bfmi(chain, dim) for chain in energy]), energy_bfmi(energy, dim)
     low = [chain for chain, fraction in enumerate(fractions) if fraction < E_BFMI_LIMIT]
     if not low and not common < COMMON_E_BFMI_LIMIT:
         return []

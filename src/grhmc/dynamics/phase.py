@@ -82,6 +82,13 @@ def return_to(step: Step, state: np.ndarray) -> None:
 
 
 @kernel
+def reverse(momentum: np.ndarray) -> None:
+    """Change the sign of a momentum; updates it."""
+    for k in range(momentum.shape[0]):
+        momentum[k] = -momentum[k]
+
+
+@kernel
 def inner_product(left: np.ndarray, right: np.ndarray) -> float:
     """Σ_k left_k right_k."""
     total = 0.0

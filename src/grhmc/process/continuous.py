@@ -23,6 +23,7 @@ from grhmc.dynamics.phase import (
     move_to_end,
     remember,
     return_to,
+    reverse,
 )
 from grhmc.dynamics.step_control import REFUSED_FACTOR, fit_to_event, step_factor
 from grhmc.events.rates import CONSTANT_RATE, find_due_fraction, rate_integral, time_until_due
@@ -198,8 +199,7 @@ def bounce(process: Process) -> int:
     clock.n_bounces_in_row += 1
     if clock.n_bounces_in_row > _MAX_BOUNCES_IN_ROW:
         return STUCK
-    for k in range(process.step.momentum.shape[0]):
-        process.step.momentum[k] = -process.step.momentum[k]
+    reverse(process.step.momentum)
     clock.step_size = max(clock.accepted_step, settings.step_floor)  # back along the path it came from
     clock.searching_u_turn = 0
     return RUNNING
@@ -213,11 +213,6 @@ def observe_step(process: Process, records: Records, duration: float, end: StepE
     record_history(process, records)
     if settings.scale != FIXED:
         observe_for_tuning(process, duration, was_cut)
-    if settings.tune_event_rate == 1 or settings.tune_step == 1:
-        log_step = np.log(clock.step_size)
-        clock.step_time += duration
-        clock.step_log += duration * log_step
-        clock.step_log_squared += duration * log_step * log_step
     if clock.searching_u_turn == 1:
         look_for_u_turn(process, duration)
 

@@ -1,14 +1,16 @@
-"""Metropolized randomized HMC: a trajectory of equal steps and random length, then accepted or refused.
+"""Metropolized randomized HMC: trajectories of equal steps, each accepted or refused.
 
-Exact at any step size, because the map is reversible and preserves volume and the Metropolis test corrects its energy
-error. A trajectory whose steps are far too long for where it goes is followed again by shorter ones; how many times
-they are halved depends on start and momentum alone, and an end is accepted only if the way back would halve them as
-often, so that the map is still its own inverse. The scale tuners see the draws: points within a trajectory of long
-steps are not quite from the target.
+Momenta persist, refreshed in part before each of many short trajectories and reversed where one is refused; or they are
+drawn afresh for each trajectory of random length. Exact at any step size, because the map is reversible and preserves
+volume and the Metropolis test corrects its energy error. A trajectory whose steps are far too long for where it goes is
+followed again by shorter ones; how many times they are halved depends on start and momentum alone, and an end is
+accepted only if the way back would halve them as often, so that the map is still its own inverse. The scale tuners see
+the draws: points within a trajectory of long steps are not quite from the target.
 
 References
 ----------
 Duane, Kennedy, Pendleton & Roweth (1987), "Hybrid Monte Carlo".
+Horowitz (1991), "A generalized guided Monte Carlo algorithm".
 Bou-Rabee & Sanz-Serna (2017), "Randomized Hamiltonian Monte Carlo".
 Tran & Kleppe (2024), section 7: the same tuners in Metropolized discrete HMC.
 Modi, Barnett & Carpenter (2024), "Delayed rejection Hamiltonian Monte Carlo for sampling multiscale distributions".
@@ -21,8 +23,8 @@ import numpy as np
 
 from grhmc._jit import inner_kernel, kernel
 from grhmc.density_pointer import EXCEPTION, FINE
-from grhmc.dynamics.phase import StepEnd, remember, return_to
-from grhmc.events.refreshment import draw_momentum
+from grhmc.dynamics.phase import StepEnd, remember, return_to, reverse
+from grhmc.events.refreshment import refresh_momentum
 from grhmc.outcomes import Outcome
 from grhmc.process.continuous import attempt, follow_to_u_turn, look_for_u_turn, start_path
 from grhmc.process.recording import average_draw, mark_counters, move_on, record_history, record_state
@@ -33,8 +35,17 @@ from grhmc.tuning.moments import observe_draw
 from grhmc.tuning.scale_from_moments import FIXED
 from grhmc.tuning.trajectory_length import observe_position
 
+FRESH = 0
+PERSISTENT = 1
+
 UNIFORM_LENGTH = 0
 EXPONENTIAL_LENGTH = 1
+
+LENGTH_PER_MEMORY = 0.4
+"""Length of a trajectory with a persistent momentum over the time in which that is forgotten but for 1/e."""
+
+LONGEST_PER_U_TURN = 0.6
+"""And the longest over the time to a U-turn: one that is about as long reverses positions, and squares never change."""
 
 MOST_STEPS = 1024
 """Of one trajectory."""
@@ -54,7 +65,7 @@ JITTER = 0.1
 SAME, DIFFERENT, RAISED = 0, 1, 2
 """Verdicts of `compare_way_back`."""
 
-_FOLLOWED = 10
+_FOLLOWED = 20
 # One trajectory in so many is followed to its U-turn while that is tuned.
 
 RUNNING = int(Outcome.RUNNING)
@@ -63,7 +74,7 @@ RAISED_OUTCOME = int(Outcome.DENSITY_RAISED)
 
 @inner_kernel
 def advance_one_trajectory(process: Process, records: Records) -> int:
-    """Refresh the momentum, follow one trajectory, accept or refuse its end, and record a draw; updates both.
+    """Refresh the momentum, follow a trajectory, accept or refuse its end; perhaps record a draw. Updates both.
 
     Returns
     -------
@@ -71,13 +82,13 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         `Outcome.RUNNING`, or why the chain cannot go on.
     """
     clock, settings, step = process.clock[0], process.settings[0], process.step
-    draw_momentum(settings.law, step.momentum, process.rng)
+    duration = clock.trajectory_step * (1.0 + JITTER * (2.0 * process.rng.random() - 1.0))
+    n_steps, kept = plan_trajectory(process, duration)
+    refresh_momentum(settings.law, kept, step.momentum, process.scratch[0], process.rng)
     start_path(process)
     if (clock.n_events + 1) % _FOLLOWED != 0:
         clock.searching_u_turn = 0
     start = StepEnd(clock.log_density, clock.kinetic_energy)
-    duration = clock.trajectory_step * (1.0 + JITTER * (2.0 * process.rng.random() - 1.0))
-    n_steps = draw_n_steps(settings.length_law, settings.mean_length, duration, process.rng)
     record_history(process, records)
 
     error, refined = follow_in_enough_steps(process, duration, n_steps)
@@ -101,19 +112,34 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
     if not is_accepted:
         clock.n_rejected += 1
         return_to(step, process.anchor)
+        reverse(step.momentum)
         clock.log_density, clock.kinetic_energy = start.log_density, start.kinetic_energy
     if settings.tune_step == 1:
         observe(process.step_tuner, 0, settings.target_acceptance - (acceptance if refined == 1 else 0.0))
         clock.trajectory_step = min(np.exp(process.step_tuner.log_value[0]), settings.largest_trajectory_step)
     if settings.tune_event_rate == 1:
-        settings.mean_length = settings.length_factor * np.exp(process.rate_tuner.log_process_time[0])
-    clock.energy_error = error if np.isfinite(error) else np.inf
-    if record_trajectory(process, records, acceptance, refined) != 0:
+        settings.refreshment_time = settings.u_turns_per_refreshment * np.exp(process.rate_tuner.log_process_time[0])
+    observe_trajectory(process, error, acceptance, refined)
+    if clock.trajectory_index >= settings.trajectories_per_draw and record_trajectories(process, records) != 0:
         return RAISED_OUTCOME
     if settings.scale != FIXED:
-        observe_draw(process.moments, step, process.standardization, settings.mean_length)
+        observe_draw(process.moments, step, process.standardization, settings.refreshment_time)
         change_scale_at_event(process)
     return RUNNING
+
+
+@kernel
+def plan_trajectory(process: Process, duration: float) -> tuple[int, float]:
+    """Steps of the duration `duration` that the next trajectory takes, and the share of the momentum it keeps.
+
+    Neither depends on position or momentum, so that the trajectory can be reversed.
+    """
+    settings = process.settings[0]
+    if settings.momentum == PERSISTENT:
+        length = persistent_length(settings.refreshment_time, settings.u_turns_per_refreshment)
+        n_steps = whole_steps(length, duration)
+        return n_steps, np.exp(-n_steps * duration / settings.refreshment_time)
+    return draw_n_steps(settings.length_law, settings.refreshment_time, duration, process.rng), 0.0
 
 
 @kernel
@@ -123,8 +149,19 @@ def draw_n_steps(length_law: int, mean_length: float, duration: float, rng: np.r
         length = 2.0 * mean_length * rng.random()
     else:
         length = mean_length * rng.standard_exponential()
-    n_steps = np.floor(length / duration + 0.5)
-    return int(min(max(n_steps, 1.0), float(MOST_STEPS)))
+    return whole_steps(length, duration)
+
+
+@kernel
+def persistent_length(memory: float, u_turns: float) -> float:
+    """Length of a trajectory whose momentum is forgotten but for 1/e in the time `memory`, so many times a U-turn's."""
+    return min(LENGTH_PER_MEMORY * memory, LONGEST_PER_U_TURN * memory / u_turns)
+
+
+@kernel
+def whole_steps(length: float, duration: float) -> int:
+    """A trajectory's length over its steps' duration, rounded, from 1 to `MOST_STEPS`."""
+    return int(min(max(np.floor(length / duration + 0.5), 1.0), float(MOST_STEPS)))
 
 
 @inner_kernel
@@ -206,8 +243,7 @@ def compare_way_back(process: Process, duration: float, n_steps: int, refined: i
     clock.path_energy = end.kinetic_energy - end.log_density
     verdict, fewer = SAME, 1
     while verdict == SAME and fewer < refined:
-        for k in range(step.momentum.shape[0]):
-            step.momentum[k] = -step.momentum[k]
+        reverse(step.momentum)
         error = follow_trajectory(process, duration / fewer, n_steps * fewer, False)
         if error == -np.inf:
             verdict = RAISED
@@ -220,13 +256,27 @@ def compare_way_back(process: Process, duration: float, n_steps: int, refined: i
     return verdict
 
 
+@kernel
+def observe_trajectory(process: Process, error: float, acceptance: float, refined: int) -> None:
+    """Add what happened to a trajectory to the statistics of the next draw."""
+    clock, size = process.clock[0], abs(error)
+    if not size <= abs(clock.energy_error):
+        clock.energy_error = error if np.isfinite(error) else np.inf
+    clock.acceptance += acceptance
+    clock.refined = max(clock.refined, refined)
+    clock.trajectory_index += 1
+
+
 @inner_kernel
-def record_trajectory(process: Process, records: Records, acceptance: float, refined: int) -> int:
-    """Write the draw that a trajectory ends with, and add it to the averages. Returns the users' functions' code."""
+def record_trajectories(process: Process, records: Records) -> int:
+    """Write the draw that trajectories have led to, and add it to the averages. Returns the users' functions' code."""
     clock, settings = process.clock[0], process.settings[0]
     row = settings.first_row + clock.draw_index
     if settings.record == 1:
-        record_state(process, records, row, acceptance, clock.trajectory_step / refined)
+        acceptance, step = clock.acceptance / clock.trajectory_index, clock.trajectory_step / clock.refined
+        record_state(process, records, row, acceptance, step)
+    clock.trajectory_index = clock.refined = 0
+    clock.acceptance = 0.0
     if settings.tune_length == 1 and 3 * clock.draw_index >= settings.n_draws:  # while scales still move, all is slow
         observe_position(process.length_tuner, process.step.position)
     clock.draw_index += 1

@@ -65,6 +65,9 @@ CLOCK_DTYPE = np.dtype(
         ("crossing_started", "i8"),  # crossing times are being observed
         ("n_bounces_in_row", "i8"),
         ("draw_index", "i8"),  # draws made in this stage
+        ("trajectory_index", "i8"),  # of the discrete process, since the last draw
+        ("acceptance", "f8"),  # their sum
+        ("refined", "i8"),  # and how many times as many steps the most refined one had
         ("interval_index", "i8"),  # time-average intervals completed in this stage
         ("history_index", "i8"),  # rows of tuning history written
         ("median_index", "i8"),  # median samples taken in this stage
@@ -84,19 +87,18 @@ CLOCK_DTYPE = np.dtype(
         ("drawn_events", "i8"),
         ("drawn_diverging", "i8"),
         ("stage_start_time", "f8"),
-        ("step_time", "f8"),  # while event rate or step are tuned, since the stage began: time of accepted steps,
-        ("step_log", "f8"),  # and the integrals over it of the logarithm of the step proposed next,
-        ("step_log_squared", "f8"),  # and of that squared
     ]
 )
 
 SETTINGS_DTYPE = np.dtype(
     [
         ("process", "i8"),
-        ("length_law", "i8"),  # of the discrete process's trajectories
-        ("mean_length", "f8"),
+        ("momentum", "i8"),  # of the discrete process: persistent, or fresh for each trajectory
+        ("length_law", "i8"),  # of its trajectories with fresh momenta
+        ("refreshment_time", "f8"),  # mean length of those, or time in which a persistent momentum falls to 1/e
         ("largest_trajectory_step", "f8"),
-        ("length_factor", "f8"),  # mean length over the time to a U-turn
+        ("trajectories_per_draw", "i8"),
+        ("u_turns_per_refreshment", "f8"),  # that over the time to a U-turn
         ("tune_step", "i8"),
         ("tune_length", "i8"),
         ("target_acceptance", "f8"),

@@ -14,7 +14,7 @@ from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
 from grhmc.outcomes import Outcome
 from grhmc.process.advance import advance
 from grhmc.process.continuous import place, start_path
-from grhmc.process.discrete import DIVERGENCE_THRESHOLD, HOPELESS_ENERGY_ERROR
+from grhmc.process.discrete import DIVERGENCE_THRESHOLD, persistent_length
 from grhmc.process.state import (
     APPLY_AT_CROSSING,
     APPLY_AT_REFRESHMENT,
@@ -35,9 +35,11 @@ from grhmc.tuning.scale_from_moments import FIXED, MCT
 from grhmc.tuning.stages import FORGET, Stage
 from grhmc.tuning.step_size import LARGEST_STEP_PER_U_TURN, init_step_tuner
 from grhmc.tuning.trajectory_length import (
-    bounded_u_turns_per_trajectory,
+    CLOSEST_DRAWS,
+    LENGTH_RANGES,
     init_length_tuner,
     length_change,
+    spacing_of_draws,
 )
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ HISTORY_ROWS_PER_STAGE = 60
 
 _LARGEST_LOG_STEP = 100.0  # before `LARGEST_STEP_PER_U_TURN` cuts it: nothing stops a step that is always accepted
 _NO_LIMIT = 2**62
+_ROUNDING = 0.25
+# Draws are rather a little closer together than asked for than further apart.
 _MOST_REPEATS, _LONG_ENOUGH = 2, 0.25
 # A window that chains meet after, and that cost too much to come so far of its way, is begun again so many times. Those
 # who still are on their way in then do not count at the meeting, and go on in the rounds, which have no limit.
@@ -100,14 +104,14 @@ class Chain:
         self.outcome = Outcome.RUNNING
         self.seconds = np.zeros(2)  # of warm-up and of sampling
         self.sampling_start = np.zeros(4)  # `AT_SAMPLING_START`
-        self.is_discrete = settings.process_kind == "discrete"  # "auto": until the chains have met
+        self.is_discrete = settings.process_kind == "discrete"
         self.integrator = settings.integrator.first
         self.time_per_gradient = np.zeros(len(SYMPLECTIC_INTEGRATORS))  # of discrete steps: what rounds have found
         self.n_repeats = 0  # of the present stage, because it cost too much
         self.is_agreed = False  # with the other chains about the scale
         self.is_lost = False  # far from where most of the others are
+        self.u_turns_per_draw = CLOSEST_DRAWS  # of trajectories with persistent momenta
         self.n_moves = 0  # from a place without mass to one of the others
-        self.n_diverging_before = 0
         self.warmup_draws_before = 0  # the present stage began
         self.process = init_process(
             dim=model.dim,
@@ -183,9 +187,8 @@ class Chain:
         mine.clock.log_density = theirs.clock.log_density
         self.n_moves += 1
 
-    def use(self, *, is_discrete: bool, integrator: str) -> None:
-        """From the next stage on: which process, and which integrator."""
-        self.is_discrete = is_discrete
+    def use(self, integrator: str) -> None:
+        """From the next stage on: which integrator."""
         if integrator != self.integrator:
             self.integrator = integrator
             self.process = with_tableau(self.process, TABLEAUS[integrator].to_arrays())
@@ -200,11 +203,6 @@ class Chain:
         """Draws of warm-up and sampling made so far."""
         # By way of the record: while an attribute of a recarray is set, another thread can see it as a plain number.
         return self.warmup_draws_before + int(self.process.clock[0].draw_index)
-
-    @property
-    def n_diverging_in_stage(self) -> int:
-        """Paths or trajectories since the present stage began whose energy error passed the threshold."""
-        return int(self.process.clock[0].n_diverging) - self.n_diverging_before
 
     @property
     def counts(self) -> ChainCounts:
@@ -232,10 +230,8 @@ class Chain:
         kernel.draws_per_interval = 0 if stage.is_warmup else self.settings.draws_per_interval
         kernel.history_spacing = stage.n_draws * spacing / HISTORY_ROWS_PER_STAGE if stage.is_warmup else 0.0
         clock.stage_start_time = now
-        clock.draw_index = 0
-        self.n_diverging_before = int(clock.n_diverging[0])
-        if stage.round < 2:  # how much steps vary is known the better the longer rounds go on
-            clock.step_time = clock.step_log = clock.step_log_squared = 0.0
+        clock.draw_index = clock.trajectory_index = clock.refined = 0
+        clock.acceptance = 0.0
         clock.interval_index = clock.median_index = 0
         kernel.test_paths = int(not stage.is_warmup and self.settings.tests_paths)
         self.process.n_crossings[:] = 0
@@ -255,22 +251,36 @@ class Chain:
         kernel.tune_step = int(stage.tune_step)
         if not by_trajectories:
             return
-        kernel.divergence_threshold = HOPELESS_ENERGY_ERROR if stage.is_warmup else DIVERGENCE_THRESHOLD
+        kernel.divergence_threshold = DIVERGENCE_THRESHOLD
         kernel.target_acceptance = self.settings.process.effective_target_accept(self.integrator)
         time_to_u_turn = math.exp(process.rate_tuner.log_process_time[0])
-        factor = float(kernel["length_factor"][0])
+        factor = float(kernel["u_turns_per_refreshment"][0])
         if kernel["tune_length"][0] == 1:
-            factor = bounded_u_turns_per_trajectory(factor * length_change(process.length_tuner))
-        kernel.length_factor = factor
+            length = self._persistent_length
+            self.u_turns_per_draw = spacing_of_draws(process.length_tuner, length / time_to_u_turn)
+            allowed = LENGTH_RANGES[self.settings.process.momentum]
+            factor = min(max(factor * length_change(process.length_tuner), allowed.shortest), allowed.longest)
+        kernel.u_turns_per_refreshment = factor
         kernel.tune_length = int(stage.tune_length)
         process.length_tuner = init_length_tuner(self.model.dim)
-        kernel.mean_length = factor * time_to_u_turn
+        kernel.refreshment_time = factor * time_to_u_turn
         process.clock.event_rate = 1.0 / (factor * time_to_u_turn)
         kernel.largest_trajectory_step = LARGEST_STEP_PER_U_TURN * time_to_u_turn
         step = self.trajectory_step
         process.clock.trajectory_step = step
+        kernel.trajectories_per_draw = 1
+        if self.settings.process.momentum == "persistent" and not stage.is_warmup:
+            spacing = self.u_turns_per_draw * time_to_u_turn
+            kernel.trajectories_per_draw = max(1, int(spacing / self._persistent_length + _ROUNDING))
         if stage.tune_step:
             process.step_tuner = init_step_tuner(step)
+
+    @property
+    def _persistent_length(self) -> float:
+        """Of trajectories with a persistent momentum: at least a step."""
+        kernel = self.process.settings[0]
+        length = persistent_length(kernel.refreshment_time, kernel.u_turns_per_refreshment)
+        return max(length, self.trajectory_step)
 
     @property
     def trajectory_step(self) -> float:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from grhmc.events.rates import ARC_LENGTH_RATE, CONSTANT_RATE
 from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW
-from grhmc.process.discrete import EXPONENTIAL_LENGTH, UNIFORM_LENGTH
-from grhmc.tuning.trajectory_length import FIRST_U_TURNS_PER_TRAJECTORY
+from grhmc.process.discrete import EXPONENTIAL_LENGTH, FRESH, PERSISTENT, UNIFORM_LENGTH
+from grhmc.tuning.trajectory_length import LENGTH_RANGES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,5 +26,6 @@ def write_fixed_settings(settings: RunSettings, kernel: np.recarray) -> None:
     kernel.rate = CONSTANT_RATE if is_constant else ARC_LENGTH_RATE
     kernel.law = GAUSSIAN_LAW if is_constant else SPEED_WEIGHTED_LAW
     kernel.persistence = events.persistence
+    kernel.momentum = PERSISTENT if discrete.momentum == "persistent" else FRESH
     kernel.length_law = UNIFORM_LENGTH if discrete.length_law == "uniform" else EXPONENTIAL_LENGTH
-    kernel.length_factor = discrete.u_turns_per_trajectory or FIRST_U_TURNS_PER_TRAJECTORY
+    kernel.u_turns_per_refreshment = discrete.u_turns_per_refreshment or LENGTH_RANGES[discrete.momentum].first

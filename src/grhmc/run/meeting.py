@@ -14,20 +14,10 @@ import numpy as np
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.standardization import restandardize
 from grhmc.run.chain import Chain
-from grhmc.settings import INTEGRATORS, SYMPLECTIC_INTEGRATORS
+from grhmc.settings import SYMPLECTIC_INTEGRATORS
 from grhmc.tuning.moments import RunningMoments, forget, init_moments, merge_moments
 from grhmc.tuning.scale_from_moments import FIXED, MCT, propose_from_moments
 from grhmc.tuning.trajectory_length import add_sums
-
-LARGEST_STEP_VARIATION = 0.4
-"""Standard deviation of the logarithm of the continuous process's steps above which one size will not do.
-
-Over rounds it is 0.1 for normals, 0.2 to 0.35 for most posteriors, 0.36 for a smiley, 0.35 to 0.45 for a mild funnel
-and 0.42 to 0.6 for a stronger one (docs/decisions/0007-shorter-steps-where-needed.md).
-"""
-
-_AT_FIRST = 0.75
-# After the windows, which are short, 0.32 may turn out to be 0.5.
 
 SCALE_ACCURACY = 0.1
 """Standard error of the logarithm of the worst scale at which tuning may end."""
@@ -41,9 +31,6 @@ LOST_DISTANCE = 10.0
 LOST_LOG_MASS = 50.0
 """How much less than the others' the log mass around a lost chain is for it to be moved; and half as much per dimension
 again, because scales are known roughly."""
-
-HOPELESS_SHARE = 0.02
-"""Of trajectories whose energy rises by `HOPELESS_ENERGY_ERROR`, above which steps of one size will not do."""
 
 _FEWEST_ROUNDS = 2
 _PREFERENCE = 1.05
@@ -62,14 +49,14 @@ def hold_meeting(chains: Sequence[Chain]) -> None:
     else:
         is_agreed = len(chains) > 1 if stage.scale.tuner == FIXED else _pool_scale(chains)
     _pool_time_to_u_turn(chains)
+    next_index = first.stage_index + 1
     is_chosen = True
     if first.is_discrete and stage.by_trajectories:
         _pool_trajectories(chains)
-        if not _return_to_continuous(chains) and stage.round > 0 and first.settings.integrator.is_open:
+        if stage.round > 0 and first.settings.integrator.is_open:
             is_chosen = _choose_integrator(chains)
-    elif stage.decides_process:
-        _choose_process(chains)
-    next_index = first.stage_index + 1
+    elif first.is_discrete and first.stages[next_index].by_trajectories:
+        _begin_trajectories(chains)
     if is_agreed and is_chosen and stage.round >= _FEWEST_ROUNDS:
         while next_index < len(first.stages) and first.stages[next_index].round > 0:
             next_index += 1
@@ -213,49 +200,13 @@ def _geometric_median(chains: Sequence[Chain], value: Callable[[Chain], float]) 
     return float(np.exp(np.median([math.log(value(chain)) for chain in chains])))
 
 
-def _choose_process(chains: Sequence[Chain]) -> None:
-    """Where there is the choice: trajectories of equal steps, if steps that adapt differ little from place to place.
-
-    They also do while a chain is on its way into the bulk, so that the question is asked again after every round.
-    """
-    settings = chains[0].settings
-    if chains[0].time_per_gradient.any():  # trajectories have been tried, and given up
-        return
-    limit = LARGEST_STEP_VARIATION if chains[0].stage.round > 0 else _AT_FIRST * LARGEST_STEP_VARIATION
-    is_discrete = settings.process_kind == "discrete" or (
-        settings.process_kind == "auto" and step_variation(chains) < limit
-    )
-    if not is_discrete:
-        return
-    is_open = settings.integrator.is_open
+def _begin_trajectories(chains: Sequence[Chain]) -> None:
+    """Change from the continuous process, by which chains find their way in, to trajectories of equal steps."""
+    is_open = chains[0].settings.integrator.is_open
     step = _geometric_median(chains, lambda chain: chain.trajectory_step)
     for chain in chains:
-        chain.use(is_discrete=True, integrator="leapfrog" if is_open else chain.integrator)
+        chain.use("leapfrog" if is_open else chain.integrator)
         chain.start_trajectory_step_at(0.5 * step if is_open else step)
-
-
-def _return_to_continuous(chains: Sequence[Chain]) -> bool:
-    """Where there is the choice, give trajectories up if too many have no hope of being accepted; True if so.
-
-    Not after the first round, in which the scale and the step are still being found.
-    """
-    share = sum(chain.n_diverging_in_stage for chain in chains) / (len(chains) * chains[0].stage.n_draws)
-    is_early = 0 < chains[0].stage.round < _FEWEST_ROUNDS
-    if chains[0].settings.process_kind != "auto" or is_early or share < HOPELESS_SHARE:
-        return False
-    for chain in chains:
-        chain.use(is_discrete=False, integrator=INTEGRATORS[0])
-    return True
-
-
-def step_variation(chains: Sequence[Chain]) -> float:
-    """Standard deviation of the logarithm of the continuous process's step, over all rounds; median over chains."""
-    variances = []
-    for chain in chains:
-        clock = chain.process.clock[0]
-        if clock.step_time > 0.0:
-            variances.append(clock.step_log_squared / clock.step_time - (clock.step_log / clock.step_time) ** 2)
-    return math.sqrt(max(float(np.median(variances)), 0.0)) if variances else math.inf
 
 
 def _choose_integrator(chains: Sequence[Chain]) -> bool:
@@ -272,6 +223,6 @@ def _choose_integrator(chains: Sequence[Chain]) -> bool:
     best = untried[0] if untried else SYMPLECTIC_INTEGRATORS[int(leapfrog > _PREFERENCE * splitting)]
     best_time = reached.max() if untried else reached[SYMPLECTIC_INTEGRATORS.index(best)]
     for chain in chains:
-        chain.use(is_discrete=True, integrator=best)
+        chain.use(best)
         chain.start_trajectory_step_at(TABLEAUS[best].gradients_per_step * float(best_time))
     return not untried

@@ -49,7 +49,7 @@ def warmup_stages(settings: RunSettings) -> list[Stage]:
         u_turn_factor=settings.events.u_turn_factor,
         draw_spacing=settings.sample_interval,
         u_turns_per_draw=settings.u_turns_per_draw,
-        tune_length=settings.process.u_turns_per_trajectory is None,
+        tune_length=settings.process.u_turns_per_refreshment is None,
     )
 
 

@@ -15,9 +15,9 @@ from grhmc.tuning.scale_from_moments import MCT
 if TYPE_CHECKING:
     from grhmc.run.chain import Chain
 
-_SCALARS = ("stage_index", "n_diverging_before", "n_repeats", "is_agreed", "is_lost", "n_moves", "warmup_draws_before")
+_SCALARS = ("stage_index", "n_repeats", "is_agreed", "is_lost", "u_turns_per_draw", "n_moves", "warmup_draws_before")
 _VECTORS = ("seconds", "sampling_start", "time_per_gradient")
-_OWN_ARRAYS = ("rng", "outcome", "choice", *_SCALARS, *_VECTORS)
+_OWN_ARRAYS = ("rng", "outcome", "integrator", *_SCALARS, *_VECTORS)
 # Beside those of the process and the records.
 
 
@@ -27,7 +27,7 @@ def chain_to_arrays(chain: Chain) -> dict[str, np.ndarray]:
     arrays |= {f"records.{name}": array.copy() for name, array in walk_arrays(chain.records)}
     arrays["rng"] = generator_to_array(chain.process.rng)
     arrays["outcome"] = np.array(int(chain.outcome))
-    arrays["choice"] = np.array([int(chain.is_discrete), tuple(TABLEAUS).index(chain.integrator)])
+    arrays["integrator"] = np.array(tuple(TABLEAUS).index(chain.integrator))
     arrays |= {name: np.array(getattr(chain, name)) for name in (*_SCALARS, *_VECTORS)}
     return arrays
 
@@ -37,8 +37,7 @@ def restore_chain(chain: Chain, arrays: dict[str, np.ndarray]) -> None:
     missing = [name for name in _OWN_ARRAYS if name not in arrays]
     if missing:
         raise ValueError(f"the saved state belongs to another run: it has no {', '.join(missing)}")
-    is_discrete, integrator = arrays["choice"]
-    chain.use(is_discrete=bool(is_discrete), integrator=tuple(TABLEAUS)[integrator])
+    chain.use(tuple(TABLEAUS)[int(arrays["integrator"])])
     for name in _SCALARS:
         setattr(chain, name, type(getattr(chain, name))(arrays[name]))
     for name in _VECTORS:

@@ -117,8 +117,6 @@ class Stage:
         Tune the step of the discrete process, and the length of its trajectories, which changes at the stage's end.
     meets : bool
         At its end chains wait for one another and put together what they have found (`grhmc.run.meeting`).
-    decides_process : bool
-        At that meeting they settle on a process, where they have the choice.
     round : int
         Rounds count from 1, and those that are left are skipped once the chains agree; 0: no round.
     """
@@ -133,7 +131,6 @@ class Stage:
     tune_step: bool = False
     tune_length: bool = False
     meets: bool = False
-    decides_process: bool = False
     round: int = 0
     scale: ScaleRule = field(default_factory=ScaleRule)
     event_rate: EventRateRule = field(default_factory=EventRateRule)
@@ -211,7 +208,6 @@ def practical_stages(
             u_turns_per_draw=_WINDOW_SPACING,
             most_gradients_per_draw=math.inf if tuner == FIXED else _WINDOW_GRADIENTS,
             meets=number == len(windows) - 1,
-            decides_process=number == len(windows) - 1 and not has_crossing_times,
             scale=_window_rule(number, tuner),
             event_rate=event_rate(number >= len(windows) - 2),
         )
@@ -225,7 +221,6 @@ def practical_stages(
                 draw_spacing=draw_spacing,
                 u_turns_per_draw=u_turns_per_draw,
                 meets=True,
-                decides_process=True,
                 scale=_crossing_time_rule(),
                 event_rate=event_rate(False),
             )
@@ -240,7 +235,6 @@ def practical_stages(
             tune_step=by_trajectories,
             tune_length=tune_length and by_trajectories,
             meets=has_windows,
-            decides_process=has_windows,
             round=number + 1 if has_windows else 0,
             scale=_round_rule(number, tuner, is_first_stage=not has_windows),
             event_rate=event_rate(number == 0),

@@ -15,7 +15,7 @@ at the limit of stability, their average then lies far below it: an acceptance o
 KAPPA = 0.75
 K0 = 10.0
 
-LARGEST_STEP_PER_U_TURN = 0.6
+LARGEST_STEP_PER_U_TURN = 0.5
 """Longest step of the discrete process over the time to a U-turn: one that is longer comes back to where it was."""
 
 

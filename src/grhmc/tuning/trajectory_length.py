@@ -1,13 +1,14 @@
-"""Tuning of trajectory lengths: long enough for slow directions, short enough for spreads.
+"""Tuning of how long momenta last: long enough for slow directions, short enough for spreads.
 
-Long trajectories decorrelate positions along slow directions: effective draws grow with the square of the length. But
-squares of positions, that is spread, are decorrelated by new momenta, at best by a third per trajectory however long it
-is. The best length is where the worst coordinate's position and the worst coordinate's square do equally well.
+A momentum that lasts decorrelates positions along slow directions: effective draws grow with the square of the time.
+But squares of positions, that is spread, are decorrelated by new momenta alone. The best time is where the worst
+coordinate's position and the worst coordinate's square do equally well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +19,24 @@ FEWEST_DRAWS = 50
 LARGEST_CHANGE = 2.0
 """Of the length at once, as a factor."""
 
-FIRST_U_TURNS_PER_TRAJECTORY = 0.4
-FEWEST_U_TURNS_PER_TRAJECTORY, MOST_U_TURNS_PER_TRAJECTORY = 0.3, 1.2
-"""Mean length of the discrete process's trajectories over the time to a U-turn: at first, and the bounds of tuning."""
+
+@dataclass(frozen=True)
+class LengthRange:
+    """How long momenta may last, over the time to a U-turn: at first, and the bounds of tuning."""
+
+    first: float
+    shortest: float
+    longest: float
+
+
+LENGTH_RANGES = {"persistent": LengthRange(0.7, 0.1, 2.5), "fresh": LengthRange(0.4, 0.3, 1.2)}
+"""By the discrete process's kind of momentum."""
+
+
+CLOSEST_DRAWS, FURTHEST_DRAWS = 0.5, 2.0
+"""Time between draws of trajectories with persistent momenta, over the time to a U-turn."""
+
+_AUTOCORRELATION_TIMES_PER_DRAW = 0.5
 
 
 class LengthTuner(NamedTuple):
@@ -28,36 +44,43 @@ class LengthTuner(NamedTuple):
 
     Attributes
     ----------
-    previous : ndarray
-        The last draw.
-    total, total_of_squares, total_of_products : ndarray
-        Sums of x_i, x_i² and x_i x_{i-1}.
-    n_draws : ndarray of int, shape (1,)
+    previous, before_previous : ndarray
+        The last draw and the one before it.
+    total, total_of_squares, total_of_products, total_of_second_products : ndarray
+        Sums of x_i, x_i², x_i x_{i-1} and x_i x_{i-2}.
+    n_terms : ndarray of int, shape (3,)
+        Of the sums over draws, over successive ones, and over those two apart.
     """
 
     previous: np.ndarray
+    before_previous: np.ndarray
     total: np.ndarray
     total_of_squares: np.ndarray
     total_of_products: np.ndarray
-    n_draws: np.ndarray
+    total_of_second_products: np.ndarray
+    n_terms: np.ndarray
 
 
 def init_length_tuner(dim: int) -> LengthTuner:
     """Sums over nothing yet."""
-    shape = (2, dim)
-    return LengthTuner(np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(1, dtype=np.int64))
+    previous, before_previous, *totals = (np.zeros((2, dim)) for _ in range(6))
+    return LengthTuner(previous, before_previous, *totals, n_terms=np.zeros(3, dtype=np.int64))
 
 
 @kernel
 def observe_position(tuner: LengthTuner, position: np.ndarray) -> None:
     """Take in one draw, in standardized coordinates; updates `tuner`."""
-    tuner.n_draws[0] += 1
+    n_before = tuner.n_terms[0]
+    for lag in range(3):
+        tuner.n_terms[lag] += n_before >= lag
     for k in range(position.shape[0]):
         value = position[k]
         for row in range(2):
             tuner.total[row, k] += value
             tuner.total_of_squares[row, k] += value * value
             tuner.total_of_products[row, k] += value * tuner.previous[row, k]  # 0 before the first
+            tuner.total_of_second_products[row, k] += value * tuner.before_previous[row, k]
+            tuner.before_previous[row, k] = tuner.previous[row, k]
             tuner.previous[row, k] = value
             value *= value
 
@@ -71,12 +94,12 @@ def add_sums(tuners: Sequence[LengthTuner]) -> None:
 
 
 def length_change(tuner: LengthTuner) -> float:
-    """The factor by which the mean length should change; 1 before there are `FEWEST_DRAWS`.
+    """The factor by which the time that momenta last should change; 1 before there are `FEWEST_DRAWS`.
 
     The square of a slow coordinate is slow too, about half as much, so that a small excess says a lot: towards longer
-    trajectories the full ratio is taken, towards shorter ones its root.
+    times the full ratio is taken, towards shorter ones its root.
     """
-    if tuner.n_draws[0] < FEWEST_DRAWS:
+    if tuner.n_terms[0] < FEWEST_DRAWS:
         return 1.0
     position, square = autocorrelation_times(tuner).max(axis=1)
     if not (np.isfinite(position) and np.isfinite(square)):
@@ -85,20 +108,39 @@ def length_change(tuner: LengthTuner) -> float:
     return float(np.clip(ratio if ratio > 1.0 else np.sqrt(ratio), 1.0 / LARGEST_CHANGE, LARGEST_CHANGE))
 
 
+def spacing_of_draws(tuner: LengthTuner, u_turns_per_trajectory: float) -> float:
+    """Time between draws over that to a U-turn, such that a draw is worth about half an independent one or more.
+
+    Half the largest autocorrelation time, but no more than `FURTHEST_DRAWS`, and `CLOSEST_DRAWS` before there are
+    `FEWEST_DRAWS`. `u_turns_per_trajectory` is the time from one draw to the next that `tuner` has seen.
+    """
+    if tuner.n_terms[0] < FEWEST_DRAWS:
+        return CLOSEST_DRAWS
+    times = autocorrelation_times(tuner)
+    largest = times[np.isfinite(times)].max(initial=0.0)
+    spacing = _AUTOCORRELATION_TIMES_PER_DRAW * largest * u_turns_per_trajectory
+    return float(np.clip(spacing, CLOSEST_DRAWS, FURTHEST_DRAWS))
+
+
 _LARGEST_CORRELATION = 0.999
 
 
 def autocorrelation_times(tuner: LengthTuner) -> np.ndarray:
-    """Autocorrelation times in draws, (1 + ρ)/(1 − ρ) with ρ at lag one: of coordinates and squares, shape (2, dim)."""
-    n_draws = float(tuner.n_draws[0])
+    """Autocorrelation times in draws, of coordinates and of their squares, shape (2, dim).
+
+    Those of the autoregression of order two with the same correlations at lags one and two: a position whose momentum
+    persists is nearly that, and may swing.
+    """
+    n_draws, n_successive, n_two_apart = tuner.n_terms.astype(float)
     mean = tuner.total / n_draws
     variance = tuner.total_of_squares / n_draws - mean**2
-    covariance = tuner.total_of_products / (n_draws - 1.0) - mean**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = np.clip(covariance / variance, -_LARGEST_CORRELATION, _LARGEST_CORRELATION)
-    return (1.0 + correlation) / (1.0 - correlation)
-
-
-def bounded_u_turns_per_trajectory(factor: float) -> float:
-    """A mean length, over the time to a U-turn, within the bounds of tuning."""
-    return min(max(factor, FEWEST_U_TURNS_PER_TRAJECTORY), MOST_U_TURNS_PER_TRAJECTORY)
+        first = (tuner.total_of_products / n_successive - mean**2) / variance
+        second = (tuner.total_of_second_products / n_two_apart - mean**2) / variance
+        first = np.clip(first, -_LARGEST_CORRELATION, _LARGEST_CORRELATION)
+        smallest_second = 1.0 - 2.0 * _LARGEST_CORRELATION * (1.0 - first**2)  # of a series that swings for ever: 2ρ²−1
+        second = np.clip(second, smallest_second, _LARGEST_CORRELATION)
+        coefficient = first * (1.0 - second) / (1.0 - first**2)
+        second_coefficient = (second - first**2) / (1.0 - first**2)
+        innovation = 1.0 - coefficient * first - second_coefficient * second
+        return innovation / (1.0 - coefficient - second_coefficient) ** 2
