@@ -22,6 +22,7 @@ OUTPUT = RESULTS / "timing.csv"
 NAMES = ("stan_nuts", "nutpie", "owalnuts", "walnutpie", "grhmc_default", "grhmc_continuous")
 FIELDS = ("target", "sampler", "nanoseconds_per_gradient")
 ROUNDS = 2
+FIXED_SECONDS = 0.2  # of a short run, whatever is sampled
 LONG_SECONDS, MOST_DRAWS, MOST_NUMBERS = 1.0, 1_000_000, 20_000_000
 
 
@@ -45,7 +46,8 @@ class Clock:
     def long_enough(self) -> int:
         """Draws of a long run: more where a short one took no time, within memory."""
         fitting = MOST_NUMBERS // (4 * self.target.dim)
-        return int(max(3000, min(fitting, MOST_DRAWS, 1000 * LONG_SECONDS / max(self.seconds[0], 1e-3))))
+        of_sampling = max(self.seconds[0] - FIXED_SECONDS, 0.01)
+        return int(max(3000, min(fitting, MOST_DRAWS, 1000 * LONG_SECONDS / of_sampling)))
 
     @property
     def nanoseconds_per_gradient(self) -> float:

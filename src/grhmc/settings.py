@@ -163,6 +163,11 @@ class ProcessSettings:
         check_choice("process", self.kind, PROCESSES)
         check_choice("momentum", self.momentum, ("persistent", "fresh"))
         check_choice("length_law", self.length_law, ("uniform", "exponential"))
+        if self.momentum == "persistent" and self.length_law != "uniform":
+            raise ValueError(
+                f"length_law is {self.length_law!r}, but trajectories with a persistent momentum are of equal length; "
+                "use momentum='fresh' for trajectories of random length"
+            )
         if self.u_turns_per_refreshment is not None:
             check_number("u_turns_per_refreshment", self.u_turns_per_refreshment, above=0.0)
         if self.target_accept is not None:

@@ -96,10 +96,11 @@ discrete = st.fixed_dictionaries(
     common
     | {
         "process": st.builds(
-            ProcessSettings,
-            kind=st.just("discrete"),
+            lambda law, **settings: ProcessSettings("discrete", **law, **settings),
+            law=st.sampled_from(
+                [{}, {"momentum": "fresh"}, {"momentum": "fresh", "length_law": "exponential"}],
+            ),
             target_accept=st.sampled_from([None, 0.5, 0.95]),
-            length_law=st.sampled_from(["uniform", "exponential"]),
             u_turns_per_refreshment=st.sampled_from([None, 0.1, 2.0]),
         ),
         "integrator": st.sampled_from(["splitting", "leapfrog"]),

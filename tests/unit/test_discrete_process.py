@@ -244,7 +244,13 @@ def test_what_does_not_belong_to_the_discrete_process_is_refused(settings, named
 
 @pytest.mark.parametrize(
     "settings",
-    [{"target_accept": 1.0}, {"target_accept": 0.0}, {"length_law": "fixed"}, {"u_turns_per_refreshment": 0}],
+    [
+        {"target_accept": 1.0},
+        {"target_accept": 0.0},
+        {"length_law": "fixed"},
+        {"length_law": "exponential"},
+        {"u_turns_per_refreshment": 0},
+    ],
 )
 def test_process_settings_are_checked(settings):
     with pytest.raises((TypeError, ValueError), match=next(iter(settings))):

@@ -40,7 +40,7 @@ _DESCRIPTIONS = {
     "tuning": {
         "scale": "diagonal scale S that was sampled with, unconstrained",
         "centre": "centre m that was sampled with, unconstrained",
-        "event_rate": "momentum refreshments per process time (or arc length)",
+        "event_rate": "momentum refreshments per process time or arc length; 1 / the time a persistent momentum lasts",
         "time_to_u_turn": "typical process time until a path turns around",
         "n_gradients": "gradients of the warm-up",
         "agreed": "the chains agreed about the scale before the warm-up was used up",
