@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 BEYOND = 2.0
 """Standard deviations beyond all draws, at which a place counts as one they never went to."""
 
+_FEWEST_DRAWS = 100
+# Of fewer, all chains together, the largest and the smallest say little of where the posterior ends.
+
 _MOST_PLACES = 60
 # Of which the log density is computed.
 
@@ -45,6 +48,8 @@ def find_missed_places(
         return []
     centres = tuning["history_centre"].transpose("chain", "history", ...).to_numpy()
     points = draws.reshape(-1, draws.shape[-1])
+    if len(points) < _FEWEST_DRAWS:
+        return []
     low, high, spread = points.min(axis=0), points.max(axis=0), points.std(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         beyond = np.maximum(low - centres, centres - high) / spread
