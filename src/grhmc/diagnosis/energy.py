@@ -200,7 +200,7 @@ def _refused_trajectories(
 
 def _cut_trajectories(n_steps: np.ndarray, n_trajectories: np.ndarray, chain_names: list[int]) -> list[Finding]:
     """Chains whose step is so short that trajectories end before they have got anywhere."""
-    shares = (n_steps >= MOST_STEPS * n_trajectories).mean(axis=1)
+    shares = (n_steps == MOST_STEPS * n_trajectories).mean(axis=1)
     cut = [chain for chain, share in enumerate(shares) if share > CUT_SHARE_LIMIT]
     if not cut:
         return []

@@ -95,7 +95,7 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
     if error == -np.inf:
         return RAISED_OUTCOME
     clock.n_events += 1
-    is_diverging = np.isnan(error) or error > settings.divergence_threshold
+    is_diverging = np.isnan(error) or error > DIVERGENCE_THRESHOLD
     acceptance = 0.0 if is_diverging else min(1.0, np.exp(-error))
     if is_diverging:
         clock.n_diverging += 1
@@ -205,7 +205,7 @@ def follow_trajectory(process: Process, duration: float, n_steps: int, is_last: 
         hopeless trajectory, the rise that makes it so.
     """
     clock = process.clock[0]
-    largest = process.settings[0].divergence_threshold if is_last else HOPELESS_ENERGY_ERROR
+    largest = DIVERGENCE_THRESHOLD if is_last else HOPELESS_ENERGY_ERROR
     error = highest = 0.0
     for _ in range(n_steps):
         code, end, _ = attempt(process, duration)

@@ -105,7 +105,7 @@ SETTINGS_DTYPE = np.dtype(
         ("tolerance", "f8"),
         ("largest_step", "f8"),
         ("step_floor", "f8"),
-        ("divergence_threshold", "f8"),
+        ("divergence_threshold", "f8"),  # of the continuous process
         ("max_gradients_per_draw", "i8"),
         ("rate", "i8"),
         ("law", "i8"),

@@ -14,7 +14,7 @@ from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
 from grhmc.outcomes import Outcome
 from grhmc.process.advance import advance
 from grhmc.process.continuous import place, start_path
-from grhmc.process.discrete import DIVERGENCE_THRESHOLD, persistent_length
+from grhmc.process.discrete import persistent_length
 from grhmc.process.state import (
     APPLY_AT_CROSSING,
     APPLY_AT_REFRESHMENT,
@@ -230,9 +230,7 @@ class Chain:
         kernel.draws_per_interval = 0 if stage.is_warmup else self.settings.draws_per_interval
         kernel.history_spacing = stage.n_draws * spacing / HISTORY_ROWS_PER_STAGE if stage.is_warmup else 0.0
         clock.stage_start_time = now
-        clock.draw_index = clock.trajectory_index = clock.refined = 0
-        clock.acceptance = 0.0
-        clock.interval_index = clock.median_index = 0
+        clock.draw_index = clock.interval_index = clock.median_index = 0
         kernel.test_paths = int(not stage.is_warmup and self.settings.tests_paths)
         self.process.n_crossings[:] = 0
         reset_integrals(self.process.integrals)
@@ -243,15 +241,13 @@ class Chain:
         start_path(self.process)
 
     def _begin_step_rule(self, stage: Stage) -> None:
-        """What the discrete process needs, and how large an energy error counts as diverging."""
-        kernel, process, integrator = self.process.settings, self.process, self.settings.integrator
+        """What the discrete process needs."""
+        kernel, process = self.process.settings, self.process
         by_trajectories = self.is_discrete and stage.by_trajectories
         kernel.process = DISCRETE if by_trajectories else CONTINUOUS
-        kernel.divergence_threshold = integrator.divergence_threshold
         kernel.tune_step = int(stage.tune_step)
         if not by_trajectories:
             return
-        kernel.divergence_threshold = DIVERGENCE_THRESHOLD
         kernel.target_acceptance = self.settings.process.effective_target_accept(self.integrator)
         time_to_u_turn = math.exp(process.rate_tuner.log_process_time[0])
         factor = float(kernel["u_turns_per_refreshment"][0])

@@ -21,6 +21,7 @@ def write_fixed_settings(settings: RunSettings, kernel: np.recarray) -> None:
     kernel.tolerance = integrator.effective_tolerance
     kernel.largest_step = integrator.largest_step
     kernel.step_floor = integrator.step_floor
+    kernel.divergence_threshold = integrator.divergence_threshold
     kernel.max_gradients_per_draw = integrator.max_gradients_per_draw
     is_constant = events.kind == "constant"
     kernel.rate = CONSTANT_RATE if is_constant else ARC_LENGTH_RATE

@@ -94,13 +94,11 @@ def add_sums(tuners: Sequence[LengthTuner]) -> None:
 
 
 def length_change(tuner: LengthTuner) -> float:
-    """The factor by which the time that momenta last should change; 1 before there are `FEWEST_DRAWS`.
+    """The factor by which the time that momenta last should change; 1 where autocorrelation times are not known.
 
     The square of a slow coordinate is slow too, about half as much, so that a small excess says a lot: towards longer
     times the full ratio is taken, towards shorter ones its root.
     """
-    if tuner.n_terms[0] < FEWEST_DRAWS:
-        return 1.0
     position, square = autocorrelation_times(tuner).max(axis=1)
     if not (np.isfinite(position) and np.isfinite(square)):
         return 1.0
@@ -111,11 +109,9 @@ def length_change(tuner: LengthTuner) -> float:
 def spacing_of_draws(tuner: LengthTuner, u_turns_per_trajectory: float) -> float:
     """Time between draws over that to a U-turn, such that a draw is worth about half an independent one or more.
 
-    Half the largest autocorrelation time, but no more than `FURTHEST_DRAWS`, and `CLOSEST_DRAWS` before there are
-    `FEWEST_DRAWS`. `u_turns_per_trajectory` is the time from one draw to the next that `tuner` has seen.
+    Half the largest autocorrelation time that is known, but from `CLOSEST_DRAWS` to `FURTHEST_DRAWS`.
+    `u_turns_per_trajectory` is the time from one draw to the next that `tuner` has seen.
     """
-    if tuner.n_terms[0] < FEWEST_DRAWS:
-        return CLOSEST_DRAWS
     times = autocorrelation_times(tuner)
     largest = times[np.isfinite(times)].max(initial=0.0)
     spacing = _AUTOCORRELATION_TIMES_PER_DRAW * largest * u_turns_per_trajectory
@@ -129,8 +125,10 @@ def autocorrelation_times(tuner: LengthTuner) -> np.ndarray:
     """Autocorrelation times in draws, of coordinates and of their squares, shape (2, dim).
 
     Those of the autoregression of order two with the same correlations at lags one and two: a position whose momentum
-    persists is nearly that, and may swing.
+    persists is nearly that, and may swing. nan before there are `FEWEST_DRAWS`, and of what does not move.
     """
+    if tuner.n_terms[0] < FEWEST_DRAWS:
+        return np.full_like(tuner.total, np.nan)
     n_draws, n_successive, n_two_apart = tuner.n_terms.astype(float)
     mean = tuner.total / n_draws
     variance = tuner.total_of_squares / n_draws - mean**2
