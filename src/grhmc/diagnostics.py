@@ -117,7 +117,8 @@ def summary(
             dataset,
             ci_prob=0.9,
             ci_kind="eti",
-            round_to=None,  # pyright: ignore[reportArgumentType]
+            # Raw numbers, which None no longer means in ArviZ 1.
+            round_to="none",  # pyright: ignore[reportArgumentType]
         )
     return table.rename(columns={"eti90_lb": "5%", "eti90_ub": "95%"})
 
