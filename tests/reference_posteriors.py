@@ -1,7 +1,6 @@
 """The reference posteriors: their data, and whether a result agrees with their published summaries.
 
-They are public summaries of long runs of another sampler (posteriordb), kept beside the repository; the tests that need
-them are skipped where they are not.
+They are public summaries of long runs of another sampler (posteriordb; see tests/data/posteriors/README.md).
 """
 
 from __future__ import annotations
@@ -13,13 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 import xarray
 from arviz_stats.base import array_stats
 
 import grhmc
 
-_FOLDER = Path(__file__).resolve().parents[2] / "shared" / "posteriors"
+_FOLDER = Path(__file__).resolve().parent / "data" / "posteriors"
 _N_REFERENCE_DRAWS = 10_000
 _OTHER_NAMES = {"a0": "alpha0", "a1": "alpha1", "b1": "beta1"}  # of coordinates, in jax_models
 
@@ -54,11 +52,8 @@ class Discrepancy(NamedTuple):
 
 
 def read_posterior_data(name: str) -> dict[str, Any]:
-    """Its data, or skip the test."""
-    path = _FOLDER / name / "data.json"
-    if not path.is_file():
-        pytest.skip(f"the reference posterior {name} is not there ({path})")
-    return json.loads(path.read_text())
+    """Its data, as the Stan program takes them."""
+    return json.loads((_FOLDER / name / "data.json").read_text())
 
 
 def compare_with_reference(name: str, result: Any) -> list[Discrepancy]:

@@ -20,7 +20,7 @@ from grhmc.models.log_density import LogDensity
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
-POSTERIORS = REPOSITORY.parent / "shared" / "posteriors"
+POSTERIORS = REPOSITORY / "tests" / "data" / "posteriors"
 POSTERIOR_PROGRAMS = REPOSITORY / "tests" / "front_ends" / "programs"
 TRUTHS = (
     REPOSITORY / "tests" / "data" / "logistic_regression_references.csv",
