@@ -1,25 +1,37 @@
-# From a fresh clone with nothing but Python 3.11+ and make: `make demo` and `make test`.
-# Each target makes .venv and installs what it needs; a second call installs nothing.
+# From a fresh clone with nothing but Python 3.11, 3.12 or 3.13 and make: `make demo` and `make test`.
+# Each target makes .venv and installs what it needs, at the versions and hashes in requirements/; a second call installs nothing.
 
-# Override with `make PYTHON=/path/to/python test`; else the first of these that is new enough.
+# Override with `make PYTHON=/path/to/python test`; else the first of these that has a lock.
 PYTHON ?=
 PYTHON_CANDIDATES = $(PYTHON) python3.13 python3.12 python3.11 python3
 VENV_PYTHON = .venv/bin/python
 PYMC_PYTHON = .venv-pymc/bin/python
 WORKERS ?= 2
 PYTEST_OPTIONS ?=
+# They run in .venv-pymc.
+WITHOUT_PYMC = --ignore-glob='tests/front_ends/test_pymc*.py'
 
-PIP_INSTALL = $(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check
+comma = ,
+PIP_OPTIONS = install --quiet --disable-pip-version-check
+# $(call INSTALL,python,lock,extras): the lock, and then grhmc itself, built by what the lock holds. The second step
+# finds everything there, but for PyTorch (requirements/make_locks.py says why).
+INSTALL = $(1) -m pip $(PIP_OPTIONS) --require-hashes \
+    --requirement requirements/$(2)-$$($(1) -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt && \
+    $(1) -m pip $(PIP_OPTIONS) --no-build-isolation --editable '.[$(3)]'
+LOCKS = pyproject.toml $(wildcard requirements/*.txt)
 
-.PHONY: help demo test nightly lint format bench clean
+.PHONY: help demo test test-newest test-lowest nightly lint format lock bench clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo     sample a real posterior with all tuners; tables, figures and draws in demo-output/'
 	@echo 'make test     the tests (PYTEST_OPTIONS="-k name" selects)'
-	@echo 'make nightly  the tests that take minutes'
+	@echo 'make nightly  the tests that take minutes, and these two:'
+	@echo 'make test-newest  the tests with the newest version of everything, on every Python found'
+	@echo 'make test-lowest  the tests with the lowest versions that pyproject.toml allows'
 	@echo 'make lint     ruff, pyright and the layer contracts'
 	@echo 'make format   let ruff mend what it can'
+	@echo 'make lock     resolve the versions that all targets install afresh (requirements/)'
 	@echo 'make bench    the benchmarks in benchmarks/'
 	@echo 'make clean    remove the environments and caches'
 
@@ -27,12 +39,16 @@ demo: .venv/.runtime
 	.venv/bin/grhmc demo --output demo-output
 
 test: .venv/.development .venv-pymc/.tests
-	$(VENV_PYTHON) -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_OPTIONS) tests
+	$(VENV_PYTHON) -m pytest -n $(WORKERS) --dist worksteal $(WITHOUT_PYMC) $(PYTEST_OPTIONS) tests
 	$(PYMC_PYTHON) -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_OPTIONS) tests/front_ends/test_pymc*.py || [ $$? -eq 5 ] # none selected
 
 nightly: .venv/.development .venv-pymc/.tests
-	$(VENV_PYTHON) -m pytest -n $(WORKERS) --dist worksteal -m nightly $(PYTEST_OPTIONS) tests
+	$(VENV_PYTHON) -m pytest -n $(WORKERS) --dist worksteal -m nightly $(WITHOUT_PYMC) $(PYTEST_OPTIONS) tests
 	$(PYMC_PYTHON) -m pytest -n $(WORKERS) --dist worksteal -m nightly $(PYTEST_OPTIONS) tests/front_ends/test_pymc*.py || [ $$? -eq 5 ] # none selected
+	$(MAKE) test-newest test-lowest
+
+test-newest test-lowest: test-%: .venv/.development
+	.venv/bin/nox --tags $* -- $(PYTEST_OPTIONS)
 
 lint: .venv/.development
 	$(VENV_PYTHON) -m ruff check .
@@ -44,6 +60,12 @@ format: .venv/.development
 	$(VENV_PYTHON) -m ruff check --fix .
 	$(VENV_PYTHON) -m ruff format .
 
+lock:
+	@$(MAKE_VENV)
+	@$(VENV_PYTHON) -m venv .venv-lock
+	@.venv-lock/bin/python -m pip $(PIP_OPTIONS) 'uv>=0.13,<0.14'
+	.venv-lock/bin/python requirements/make_locks.py
+
 # One process per benchmark, so that none measures another's compilation.
 bench: .venv/.development
 	@set -e; for script in benchmarks/[!_]*.py; do \
@@ -51,41 +73,41 @@ bench: .venv/.development
 	done
 
 clean:
-	rm -rf .venv .venv-pymc .nox build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-pymc .venv-lock .nox build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # PyMC has an environment of its own: on Python 3.11 it needs an older Numba than the other tests should run on.
-.venv-pymc/.tests: .venv/.development
+.venv-pymc/.tests: $(LOCKS) .venv/.development
 	@echo 'Installing grhmc and PyMC into .venv-pymc ...'
 	@$(PYMC_PYTHON) -m pip --version >/dev/null 2>&1 || $(VENV_PYTHON) -m venv --clear .venv-pymc
-	@$(PYMC_PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[test-pymc]'
+	@$(call INSTALL,$(PYMC_PYTHON),pymc,test-pymc)
 	@touch $@
 
 # The stamps say what .venv holds; a change of the requirements makes them stale.
-.venv/.runtime: pyproject.toml
+.venv/.runtime: $(LOCKS)
 	@$(MAKE_VENV)
 	@echo 'Installing grhmc into .venv ...'
-	@$(PIP_INSTALL) --editable '.[plot,store]'
+	@$(call INSTALL,$(VENV_PYTHON),runtime,plot$(comma)store)
 	@touch $@
 
-.venv/.development: pyproject.toml
+.venv/.development: $(LOCKS)
 	@$(MAKE_VENV)
 	@echo 'Installing grhmc and its development tools into .venv ...'
-	@$(PIP_INSTALL) --editable '.[dev,test-front-ends,plot,store]'
+	@$(call INSTALL,$(VENV_PYTHON),development,dev$(comma)test-front-ends$(comma)test-torch$(comma)plot$(comma)store)
 	@touch .venv/.runtime $@
 
-# A candidate counts only if it runs, is new enough and can make environments: a version manager's
+# A candidate counts only if it runs, has a lock and can make environments: a version manager's
 # shim may be on PATH without its interpreter, a distribution's Python without ensurepip.
 # An environment that is whole (its pip runs) is kept.
 define MAKE_VENV
 if ! $(VENV_PYTHON) -m pip --version >/dev/null 2>&1; then \
     for candidate in $(PYTHON_CANDIDATES); do \
-        if "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+        if "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1; then \
             echo "Making .venv with $$candidate ..."; \
             exec "$$candidate" -m venv --clear .venv; \
         fi; \
     done; \
-    echo 'grhmc needs Python 3.11 or newer with the venv module (on Debian: apt install python3-venv).' >&2; \
+    echo 'The locks are for Python 3.11, 3.12 and 3.13; none was found with the venv module (on Debian: apt install python3-venv).' >&2; \
     echo 'Tried: $(PYTHON_CANDIDATES). Name one with `make PYTHON=/path/to/python ...`.' >&2; \
     exit 1; \
 fi
