@@ -2,7 +2,7 @@
 
 Numba looks only at the file a function is written in when it decides whether a cached compilation is still good. A
 caller whose *callee* was edited would go on running the old callee. Kernels call each other across many files, so
-here every kernel's cache entry carries a fingerprint of all kernel sources: edit one and all are compiled afresh.
+here every cached compilation carries a fingerprint of all kernel sources: edit one and all are compiled afresh.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import config
+from numba.core import config, sigutils
+from numba.core.ccallback import CFunc
+
+from ._kernel_cache import KernelCache
 
 KERNEL_PACKAGES = ("dynamics", "events", "tuning", "process")
 """Sub-packages of grhmc whose sources make up the fingerprint."""
@@ -68,7 +71,6 @@ def _compile(function: Callable[..., Any], *, is_inner: bool, may_overlap: bool 
     if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
         return np.errstate(all="ignore")(function)  # compiled kernels do not warn of inf and nan either
     compiled = numba.njit(  # pyright: ignore[reportCallIssue]: Numba's stubs lack the last options
-        cache=True,
         nogil=True,
         error_model="numpy",
         fastmath=_FAST_MATH,
@@ -77,7 +79,7 @@ def _compile(function: Callable[..., Any], *, is_inner: bool, may_overlap: bool 
         no_cpython_wrapper=is_inner,
         no_cfunc_wrapper=True,
     )(function)
-    stamp_cache(compiled)
+    compiled._cache = KernelCache(function, source_fingerprint())
     if not may_overlap:
         _promise_no_overlap(compiled)
     return compiled
@@ -95,9 +97,9 @@ def _promise_no_overlap(compiled: Any) -> None:
         compiler._customize_flags = set_flag
 
 
-def stamp_cache(compiled: Any) -> None:
-    """Replace the source stamp of a dispatcher's cache (the age of one file) by the package's fingerprint."""
-    cache_file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    # Not reached with NUMBA_DISABLE_JIT=1 (a plain function), nor where Numba found no writable cache directory.
-    if cache_file is not None and hasattr(cache_file, "_source_stamp"):
-        cache_file._source_stamp = source_fingerprint()
+def cached_c_function(function: Callable[..., Any], signature: Any, **options: Any) -> Any:
+    """`numba.cfunc`, cached on disk like kernels; compiled with NUMBA_DISABLE_JIT=1, too."""
+    compiled: Any = CFunc(function, sigutils.normalize_signature(signature), locals={}, options=options)
+    compiled._cache = KernelCache(function, source_fingerprint())
+    compiled.compile()
+    return compiled

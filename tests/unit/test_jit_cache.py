@@ -1,4 +1,4 @@
-"""The disk cache of kernels: never stale when a callee in another file is edited; and kernels do not allocate."""
+"""The disk cache of kernels: never stale, damaged, or a condition for running; and kernels do not allocate."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from numba.core import config
 import grhmc
 from grhmc import _jit
 from grhmc._jit import KERNEL_PACKAGES, array_kernel, kernel, source_fingerprint
+from grhmc._kernel_cache import KernelCache
 from grhmc.dynamics.phase import kinetic_energy
 from grhmc.process.advance import advance
 from grhmc.process.continuous import advance_one_step
@@ -44,6 +45,15 @@ def caller(x):
 """
 # Numba counts cache hits; the caller must have been compiled, or loaded, as the case may be.
 PROGRAM = "from tiny.process.caller import caller; print(caller(1.0), sum(caller.stats.cache_hits.values()))"
+NOTHING_IS_WRITABLE = "import tiny._kernel_cache as cache; cache._is_writable = lambda folder: False; "
+DISK_IS_FULL = """\
+import contextlib, errno, tiny._kernel_cache as cache
+@contextlib.contextmanager
+def full(path):
+    raise OSError(errno.ENOSPC, "No space left on device")
+    yield
+cache.replacing = full
+"""
 
 
 @pytest.fixture
@@ -54,7 +64,7 @@ def tiny(tmp_path):
         (package / name).mkdir(parents=True)
         (package / name / "__init__.py").touch()
     (package / "__init__.py").touch()
-    for name in ROOT_FILES:
+    for name in (*ROOT_FILES, "_kernel_cache.py", "_files.py"):
         shutil.copy(PACKAGE / name, package / name)
     return package
 
@@ -67,18 +77,32 @@ def write_kernels(package, number, decorator_module="tiny._jit", decorator="kern
         caller.write_text(CALLER.format(**words))
 
 
-def run(package):
+def run(package, before=""):
     """What the caller returns in a fresh process, and whether it came from the cache."""
+    return run_and_listen(package, before)[:2]
+
+
+def run_and_listen(package, before=""):
+    """The same, and what was written to standard error; `before` is executed first."""
     environment = os.environ | {
         "PYTHONPATH": str(package.parent),
         "PYTHONDONTWRITEBYTECODE": "1",  # two edits within a second must not meet old bytecode
         "NUMBA_CACHE_DIR": str(package.parent / "cache"),
     }
     finished = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-W", "error", "-c", before + PROGRAM],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     value, hits = finished.stdout.split()
-    return float(value), int(hits)
+    return float(value), int(hits), finished.stderr
+
+
+def cached_files(package):
+    return sorted((package.parent / "cache").rglob("*.grhmc"))
 
 
 def test_a_caller_is_compiled_afresh_when_its_callee_in_another_file_changes(tiny):
@@ -96,6 +120,63 @@ def test_plain_numba_goes_on_with_the_old_callee(tiny):
     assert run(tiny) == (2.0, 0)
     write_kernels(tiny, 10, "tiny.plain", "plain")
     assert run(tiny) == (2.0, 1)
+
+
+def empty(file):
+    file.write_bytes(b"")
+
+
+def flip_one_byte(file):
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [empty, flip_one_byte])
+def test_damaged_files_are_recognized_and_replaced(tiny, damage):
+    write_kernels(tiny, 1)
+    run(tiny)
+    for file in cached_files(tiny):
+        damage(file)
+    value, hits, said = run_and_listen(tiny)
+    assert (value, hits) == (2.0, 0)
+    assert said.count("\n") == 1
+    assert "damaged" in said
+    assert str(cached_files(tiny)[0].parent.parent) in said
+    assert run_and_listen(tiny) == (2.0, 1, "")
+
+
+def test_a_compilation_under_the_name_of_another_is_not_taken(tiny):
+    write_kernels(tiny, 1)
+    run(tiny)
+    (file,) = [file for file in cached_files(tiny) if file.name.startswith("caller")]
+    run(tiny, "from tiny.process.caller import caller; caller(1); ")  # for an integer
+    (other,) = [f for f in cached_files(tiny) if f.name.startswith("caller") and f != file]
+    shutil.copy(other, file)
+    assert run(tiny) == (2.0, 0)
+
+
+def test_where_nothing_can_be_written_kernels_are_compiled_in_memory_and_one_line_says_so(tiny):
+    write_kernels(tiny, 1)
+    value, hits, said = run_and_listen(tiny, NOTHING_IS_WRITABLE)
+    assert (value, hits) == (2.0, 0)
+    assert said.count("\n") == 1
+    assert "NUMBA_CACHE_DIR" in said
+    assert cached_files(tiny) == []
+
+
+def test_compiled_kernels_in_a_folder_that_cannot_be_written_to_are_used(tiny):
+    write_kernels(tiny, 1)
+    run(tiny)
+    assert run_and_listen(tiny, NOTHING_IS_WRITABLE) == (2.0, 1, "")
+
+
+def test_a_full_disk_costs_the_cache_only(tiny):
+    write_kernels(tiny, 1)
+    value, hits, said = run_and_listen(tiny, DISK_IS_FULL)
+    assert (value, hits) == (2.0, 0)
+    assert "No space left on device" in said
+    assert str(tiny.parent / "cache") in said
 
 
 def fingerprint_of(package, monkeypatch):
@@ -136,7 +217,8 @@ def test_every_file_with_kernels_is_part_of_the_fingerprint():
 
 @pytest.mark.parametrize("function", [kinetic_energy, advance, advance_one_step])
 def test_kernels_carry_the_fingerprint(function):
-    assert function._cache._cache_file._source_stamp == source_fingerprint()
+    assert function._cache.stamp == KernelCache(function.py_func, source_fingerprint()).stamp
+    assert function._cache.stamp != KernelCache(function.py_func, "another").stamp
 
 
 def makes_an_array(n):

@@ -13,13 +13,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 
+from grhmc._jit import cached_c_function
 from grhmc.density_pointer import DENSITY_SIGNATURE
 from grhmc.models.log_density import LogDensity
 from grhmc.models.variables import Names, parse_names, shapes_by_name
@@ -37,8 +37,7 @@ ROWS_PER_BLOCK = 128
 @functools.cache
 def compile_density(function: Callable[..., int]) -> Any:
     """Compile one of this module's functions, or load it from the disk cache."""
-    compile_for_c = numba.cfunc(DENSITY_SIGNATURE, cache=True, fastmath=_FAST_MATH, error_model="numpy")
-    return compile_for_c(function)
+    return cached_c_function(function, DENSITY_SIGNATURE, fastmath=_FAST_MATH, error_model="numpy")
 
 
 def analytic_density(

@@ -17,13 +17,13 @@ import ctypes
 import functools
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from grhmc._jit import cached_c_function
 from grhmc.density_pointer import DENSITY_SIGNATURE, FINE, NON_FINITE_DENSITY
 
 MODEL, EVALUATE, FREE, MESSAGE, MUTEX, LOCK, UNLOCK = range(7)
@@ -38,8 +38,7 @@ _DOUBLES = ir.DoubleType().as_pointer()
 @functools.cache
 def adapter_address() -> int:
     """Address of the adapter, compiled or loaded from the disk cache."""
-    compiled: Any = numba.cfunc(DENSITY_SIGNATURE, cache=True)(stan_density)
-    return compiled.address
+    return cached_c_function(stan_density, DENSITY_SIGNATURE).address
 
 
 def stan_density(_dim, q, gradient, log_density, user_data):
