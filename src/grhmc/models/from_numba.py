@@ -23,6 +23,7 @@ from grhmc.density_pointer import (
 )
 from grhmc.models.from_python import PythonDensity
 from grhmc.models.log_density import LogDensity
+from grhmc.models.turns import must_take_turns, turn_functions
 from grhmc.models.user_data import (
     as_data,
     data_reader,
@@ -132,7 +133,9 @@ def from_numba(f: Callable[..., float], dim: int, names: Names = None, *, data: 
     -----
     Numba reads global variables and closures once, when `f` is first compiled: what changes
     belongs into `data`. An exception raised in `f` ends the sampling. ``numba.njit(cache=True)``
-    on `f` saves most of the compilation in the next process.
+    on `f` saves most of the compilation in the next process. A function with
+    ``numba.njit(parallel=True)`` is evaluated by one chain at a time where Numba has only its own
+    threading layer, "workqueue", which two threads must not enter at once.
 
     Examples
     --------
@@ -193,6 +196,8 @@ def _compile(function: Any, item_types: tuple[types.Type, ...], code_of_exceptio
     read_data = data_reader(item_types)
     _check_return_type(function, item_types)
 
+    wait_for_turn, end_turn = turn_functions(must_take_turns(function))
+
     @numba.njit
     def call(q, gradient, user_data):
         return function(q, gradient, *read_data(user_data))
@@ -200,12 +205,15 @@ def _compile(function: Any, item_types: tuple[types.Type, ...], code_of_exceptio
     def density(dim, q_pointer, gradient_pointer, log_density_pointer, user_data):
         q = carray(q_pointer, (dim,))
         gradient = carray(gradient_pointer, (dim,))
+        wait_for_turn()
         # Without this Numba would print the exception and return FINE. It costs less than 1 ns.
         try:
             log_density = call(q, gradient, user_data)
         except Exception:
+            end_turn()
             record_failure(dim, q_pointer, user_data)  # pyright: ignore[reportCallIssue]
             return code_of_exception
+        end_turn()
         log_density_pointer[0] = log_density
         if log_density - log_density == 0.0:  # finite; np.isfinite takes 0.1 s to compile
             return FINE

@@ -13,11 +13,9 @@ The user pointer leads to a table of 8-byte words, so one compiled function serv
 
 from __future__ import annotations
 
-import ctypes
 import functools
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -46,21 +44,6 @@ def stan_density(_dim, q, gradient, log_density, user_data):
     if _call_stan(user_data, q, gradient, log_density) == 0:  # pyright: ignore[reportCallIssue]
         return FINE
     return NON_FINITE_DENSITY
-
-
-@functools.cache
-def mutex_functions() -> tuple[int, int]:
-    """Addresses of the functions that lock and unlock."""
-    process = ctypes.CDLL(None)
-    lock, unlock = process.pthread_mutex_lock, process.pthread_mutex_unlock
-    return ctypes.cast(lock, ctypes.c_void_p).value or 0, ctypes.cast(unlock, ctypes.c_void_p).value or 0
-
-
-def make_mutex() -> np.ndarray:
-    """A mutex in memory: its address is that of the array."""
-    memory = np.zeros(32, dtype=np.int64)  # larger than any platform's pthread_mutex_t
-    ctypes.CDLL(None).pthread_mutex_init(ctypes.c_void_p(memory.ctypes.data), None)
-    return memory
 
 
 @intrinsic

@@ -15,6 +15,7 @@ from grhmc.models.log_density import LogDensity
 from grhmc.models.stan_library import StanInstance, StanLibrary
 from grhmc.models.stan_names import parse_columns
 from grhmc.models.tree_names import parse_dims
+from grhmc.models.turns import make_mutex, mutex_functions
 from grhmc.models.variables import Variable
 
 
@@ -52,7 +53,7 @@ class StanDensity(LogDensity):
                 f"dims names {unknown}, which are no outputs of the Stan program; it has {sorted(self._columns)}"
             )
         self._arguments = (dims, coords, rebuild)
-        self._mutex = stan_adapter.make_mutex() if mutex is None and not instance.is_thread_safe else mutex
+        self._mutex = make_mutex() if mutex is None and not instance.is_thread_safe else mutex
         self._table = _fill_table(instance, self._mutex)
         weakref.finalize(self, _take_message, self._table, instance.library)
         super().__init__(
@@ -114,5 +115,5 @@ def _fill_table(instance: StanInstance, mutex: np.ndarray | None) -> np.ndarray:
     table[stan_adapter.FREE] = instance.library.address("bs_free_error_msg")
     if mutex is not None:
         table[stan_adapter.MUTEX] = mutex.ctypes.data
-        table[[stan_adapter.LOCK, stan_adapter.UNLOCK]] = stan_adapter.mutex_functions()
+        table[[stan_adapter.LOCK, stan_adapter.UNLOCK]] = mutex_functions()
     return table
