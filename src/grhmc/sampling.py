@@ -312,6 +312,7 @@ def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[st
         "outcomes": ", ".join(chain.outcome.name for chain in chains),
         "warmup_seconds": float(sum(chain.seconds[0] for chain in chains)),
         "sampling_seconds": float(sum(chain.seconds[1] for chain in chains)),
+        **chains[0].model.attributes(),
     }
 
 

@@ -17,6 +17,7 @@ if importlib.util.find_spec("pymc") is None:
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # PyMC's dependencies announce their own plans
     import pymc
+    import pytensor
 
 HAS_STANLI = importlib.util.find_spec("stanli") is not None
 needs_stanli = pytest.mark.skipif(not HAS_STANLI, reason="needs stanli: pip install 'grhmc[stan]'")
@@ -164,6 +165,13 @@ def test_a_model_survives_pickling_with_its_data():
 
 def test_a_second_process_makes_the_same_model(tmp_path):
     check_second_process_agrees(grhmc.from_pymc(regression(np.array([1.0, 2.0]))), tmp_path)
+
+
+def test_attributes_say_how_exactly_draws_can_be_repeated(compiled):
+    assert "numba__cache=False" in compiled("eight_schools").attributes()["repeatable"]
+    with pymc.Model() as model, pytensor.config.change_flags(numba__cache=False):
+        pymc.Normal("x")
+        assert grhmc.from_pymc(model).attributes() == {"repeatable": "the same seed gives the same draws"}
 
 
 def test_models_that_cannot_be_sampled_are_refused():

@@ -14,6 +14,12 @@ from grhmc.models.optional_packages import import_for
 from grhmc.models.pymc_graph import PymcGraph, compile_model, read_shared
 from grhmc.models.variables import Variable, name_coordinates
 
+_REPEATABLE = "the same seed gives the same draws"
+_REPEATABLE_BUT_FOR_ROUNDING = (
+    "the same seed gives the same draws, but for the run that fills PyTensor's disk cache, which may round otherwise "
+    "than later ones; PYTENSOR_FLAGS=numba__cache=False gives the same draws always"
+)
+
 
 class PymcDensity(NumbaDensity):
     """A PyMC model as a log density; made by `from_pymc`."""
@@ -53,6 +59,10 @@ class PymcDensity(NumbaDensity):
         if len(draws) == 0:
             return {variable.name: np.zeros((0, *variable.shape)) for variable in self.variables}
         return dict(zip(self._graph.output_names, self._graph.outputs(draws, self.data), strict=True))
+
+    def attributes(self) -> dict[str, str]:
+        """How exactly the draws can be repeated."""
+        return {"repeatable": _REPEATABLE_BUT_FOR_ROUNDING if self._graph.is_cached else _REPEATABLE}
 
     def take_message(self) -> str:
         """What went wrong at the last place where the compiled model raised, or an empty string."""

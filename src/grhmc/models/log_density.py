@@ -168,6 +168,10 @@ class LogDensity:
         """Return the exception behind code 3, or None, and forget it."""
         return None
 
+    def attributes(self) -> dict[str, str]:
+        """What to say of the model in the attributes of a result: here nothing."""
+        return {}
+
     def take_message(self) -> str:
         """What the density said about the last place it refused (code 1 or 2), or an empty string; forgets it."""
         return ""

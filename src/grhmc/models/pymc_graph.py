@@ -29,6 +29,8 @@ class PymcGraph(NamedTuple):
         The model's shared variables, whose values are the data.
     initial_point : callable
         ``f(seed)`` -> dict from names of value variables to arrays.
+    is_cached : bool
+        Whether PyTensor may have taken compiled parts from its disk cache, or keeps them there.
     """
 
     log_density: Callable[..., Any]
@@ -38,6 +40,7 @@ class PymcGraph(NamedTuple):
     value_shapes: tuple[tuple[int, ...], ...]
     shared: tuple[Any, ...]
     initial_point: Callable[[int], dict[str, np.ndarray]]
+    is_cached: bool
 
     @property
     def dim(self) -> int:
@@ -60,7 +63,7 @@ def compile_model(model: Any) -> PymcGraph:
     """
     from pymc.initial_point import make_initial_point_fn
     from pymc.pytensorf import rewrite_pregrad
-    from pytensor import grad
+    from pytensor import config, grad
 
     values = tuple(model.value_vars)
     _check_values(model, values)
@@ -80,6 +83,7 @@ def compile_model(model: Any) -> PymcGraph:
         shapes,
         shared,
         initial_point,
+        bool(getattr(config, "numba__cache", False)),
     )
 
 
