@@ -119,7 +119,9 @@ def _findings_of_model(result: xarray.DataTree, statistics: xarray.Dataset, mode
         is_discrete="acceptance_rate" in statistics,
     )
     if "tuning" in result.children:
-        findings += find_missed_places(model, draws, log_density, result["tuning"].to_dataset())
+        tuning = result["tuning"].to_dataset()
+        n_gradients = int(ordered["n_gradients"].sum()) + int(tuning["n_gradients"].sum())
+        findings += find_missed_places(model, draws, log_density, tuning, n_gradients)
     return findings
 
 

@@ -18,6 +18,13 @@ BOUNCE_LIMIT = 0.01
 TUNING_LIMIT = 2.0
 """Factor by which a scale or an event rate may still change in the last third of its tuning."""
 
+FEWEST_MOVED = 2
+"""Chains moved to where a single one was, from which on a run is in doubt.
+
+Of n chains one has found that place: the share of starts that lead to places which none has found is then estimated by
+1/n (Good 1953), not by next to nothing.
+"""
+
 _SHORTEST_TUNING = 200
 # Draws: of fewer a scale that changes by a factor says little.
 _ROWS_OF_A_THIRD = 20
@@ -86,12 +93,19 @@ def _moved_chains(tuning: xarray.Dataset, chain_names: list[int]) -> list[Findin
         return []
     chains = tuple(name for name, count in zip(chain_names, moves, strict=True) if count)
     message = (
-        f"{listed_chains(chains)} had ended up during warm-up in a place without mass beside that of the others (a "
-        "weight below exp(-50), by density and width), and went on from where one of them was. The draws are not "
-        "affected; but the starting points are far out for this model, and an `init` that is nearer, or more "
-        "informative priors, would make warm-up shorter."
+        f"{listed_chains(chains)} had ended up during warm-up in a place with next to no mass beside that of another "
+        "chain (a weight below exp(-50), by density and width), and went on from where that one was. "
     )
-    return [Finding("moved_chain", NOTE, message, (), chains, float(moves.max()), 0.0)]
+    is_lone = len(chains) >= FEWEST_MOVED and len(chain_names) - len(chains) <= 1
+    message += (
+        "Where all are now was found by one chain alone: the log density has local modes or traps in which most starts "
+        "end, and a place with more mass than the best one found may not have been found at all. Start chains from "
+        "where you expect the parameters (`init`), run more chains, or give more informative priors."
+        if is_lone
+        else "The draws are not affected; but the starting points are far out for this model, or lead into local "
+        "modes, and an `init` that is nearer, or more informative priors, would make warm-up shorter."
+    )
+    return [Finding("moved_chain", WARNING if is_lone else NOTE, message, (), chains, float(moves.max()), 0.0)]
 
 
 def _unsettled_tuning(tuning: xarray.Dataset, chain_names: list[int]) -> list[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 import time
@@ -180,11 +181,18 @@ class Chain:
             self.outcome = Outcome.RUNNING
 
     def move_to(self, host: Chain) -> None:
-        """Go on from where another chain is, and by its scale; the momentum remains."""
+        """Go on from where another chain is, by its scale and its steps; the momentum remains."""
         mine, theirs = self.process, host.process
         mine.standardization.centre[:], mine.standardization.scale[:] = theirs.standardization
         mine.step.position[:], mine.step.stage_forces[0] = theirs.step.position, theirs.step.stage_forces[0]
-        mine.clock.log_density = theirs.clock.log_density
+        for name in ("log_density", "step_size", "accepted_step", "error_ratio"):
+            mine.clock[name] = theirs.clock[name]
+        mine.rate_tuner.log_time[:], mine.rate_tuner.log_process_time[:] = (
+            theirs.rate_tuner.log_time,
+            theirs.rate_tuner.log_process_time,
+        )
+        mine.step_tuner = copy.deepcopy(theirs.step_tuner)
+        mine.length_tuner = init_length_tuner(self.model.dim)
         self.n_moves += 1
 
     def use(self, integrator: str) -> None:

@@ -14,23 +14,17 @@ import numpy as np
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.standardization import restandardize
 from grhmc.run.chain import Chain
+from grhmc.run.places import chain_mass_bounds, judge_chains
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 from grhmc.tuning.moments import RunningMoments, forget, init_moments, merge_moments
 from grhmc.tuning.scale_from_moments import FIXED, MCT, propose_from_moments
-from grhmc.tuning.trajectory_length import add_sums
+from grhmc.tuning.trajectory_length import add_sums, init_length_tuner
 
 SCALE_ACCURACY = 0.1
 """Standard error of the logarithm of the worst scale at which tuning may end."""
 
 CENTRE_DISAGREEMENT = 1.0
 """Spread of the chains' means over one round, in scales, at which tuning may end."""
-
-LOST_DISTANCE = 10.0
-"""Of a chain's mean from the median of the chains' means, in the median of their scales."""
-
-LOST_LOG_MASS = 50.0
-"""How much less than the others' the log mass around a lost chain is for it to be moved; and half as much per dimension
-again, because scales are known roughly."""
 
 _FEWEST_ROUNDS = 2
 _PREFERENCE = 1.05
@@ -71,16 +65,22 @@ def _pool_scale(chains: Sequence[Chain]) -> bool:
     centres, scales = np.zeros((len(chains), dim)), np.zeros((len(chains), dim))
     for chain, centre, scale in zip(chains, centres, scales, strict=True):
         _propose(chain, chain.process.moments, centre, scale)
-    together = [chain for chain in chains if not chain.is_lost]  # since the meeting before
-    previous = [chain.process.previous_moments for chain in (together[:1] if stage.round > 0 else together)]
-    _find_lost(chains, centres, scales)
+    were_lost = [chain.is_lost for chain in chains]
+    places = judge_chains(centres, scales, chain_mass_bounds(chains))
+    for chain, is_apart, is_negligible in zip(chains, *places, strict=True):
+        chain.is_lost = bool(is_apart or is_negligible)
     together = [chain for chain in chains if not chain.is_lost]
-    pooled, centre, scale = _suggested(together, previous)
+    stayed = [chain for chain, was_lost in zip(chains, were_lost, strict=True) if not (chain.is_lost or was_lost)]
+    remembering = (stayed or together)[:1] if stage.round > 0 else together  # those who stayed have it in common
+    pooled, centre, scale = _suggested(together, [chain.process.previous_moments for chain in remembering])
     with np.errstate(divide="ignore", invalid="ignore"):  # a density that is flat somewhere suggests 0 or infinity
         log_scales = np.log(scales)
-        middle = np.exp(np.median(log_scales, axis=0))
+        middle = np.exp(np.median(log_scales[[not chain.is_lost for chain in chains]], axis=0))
     scale = np.clip(np.where(np.isfinite(scale), scale, middle), middle / _LARGEST_SPREAD, middle * _LARGEST_SPREAD)
-    moved = _move_stuck(chains, centres, scales)
+    moved = [chain for chain, is_negligible in zip(chains, places.is_negligible, strict=True) if is_negligible]
+    for number, chain in enumerate(moved):
+        chain.move_to(together[number % len(together)])
+        chain.is_lost = False
     _standardize([*together, *moved], centre, scale)
     for chain in (*together, *moved):
         forget(chain.process.previous_moments)
@@ -112,36 +112,6 @@ def _suggested(
     if newest.weights[0] > 0.0 and is_contradicted:
         return newest, newest_centre, newest_scale
     return pooled, centre, scale
-
-
-def _find_lost(chains: Sequence[Chain], centres: np.ndarray, scales: np.ndarray) -> None:
-    """Mark the chains that are far from where most are, on their way in or in a place of their own.
-
-    They keep their own scale and moments until they are back: those of a chain far out, put together with the others',
-    would make a scale that suits none. Where no half of the chains is close together, none is called lost.
-    """
-    middle, scale = np.median(centres, axis=0), np.median(scales, axis=0)
-    is_far = np.any(np.abs(centres - middle) > LOST_DISTANCE * scale, axis=1)
-    for chain, far in zip(chains, is_far, strict=True):
-        chain.is_lost = bool(far) and 2 * int(is_far.sum()) < len(chains)
-
-
-def _move_stuck(chains: Sequence[Chain], centres: np.ndarray, scales: np.ndarray) -> list[Chain]:
-    """Put lost chains that sit where there is next to no mass beside one of the others; returns those.
-
-    Mass by its order of magnitude: log density plus the logarithm of the scales' product. A mode that matters is not
-    lost on these grounds, only one of a weight below exp(-50).
-    """
-    together = [chain for chain in chains if not chain.is_lost]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_masses = [chain.process.clock.log_density[0] for chain in chains] + np.log(scales).sum(axis=1)
-    is_lost = np.array([chain.is_lost for chain in chains])
-    limit = np.median(log_masses[~is_lost]) - LOST_LOG_MASS - 0.5 * scales.shape[1]
-    moved = [chain for chain, is_light in zip(chains, log_masses < limit, strict=True) if chain.is_lost and is_light]
-    for number, chain in enumerate(moved):
-        chain.move_to(together[number % len(together)])
-        chain.is_lost = False
-    return moved
 
 
 def _pool_crossing_scale(chains: Sequence[Chain]) -> None:
@@ -186,18 +156,20 @@ def _pool_time_to_u_turn(chains: Sequence[Chain]) -> None:
 
 
 def _pool_trajectories(chains: Sequence[Chain]) -> None:
-    """The median of the steps; for the length of trajectories, the autocorrelations of all chains together."""
+    """The median of the steps, and the autocorrelations of all together, for the length; of lost chains nothing."""
     step = _geometric_median(chains, lambda chain: chain.trajectory_step)
     integrator = chains[0].integrator
     for chain in chains:
         chain.start_trajectory_step_at(step)
         reached = chain.trajectory_step / TABLEAUS[integrator].gradients_per_step
         chain.time_per_gradient[SYMPLECTIC_INTEGRATORS.index(integrator)] = reached
+        if chain.is_lost:
+            chain.process.length_tuner = init_length_tuner(chain.model.dim)
     add_sums([chain.process.length_tuner for chain in chains])
 
 
 def _geometric_median(chains: Sequence[Chain], value: Callable[[Chain], float]) -> float:
-    return float(np.exp(np.median([math.log(value(chain)) for chain in chains])))
+    return float(np.exp(np.median([math.log(value(chain)) for chain in chains if not chain.is_lost])))
 
 
 def _begin_trajectories(chains: Sequence[Chain]) -> None:

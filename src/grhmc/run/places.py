@@ -1,0 +1,59 @@
+"""Which chains pool what they have found: those where the mass is, whether they are many or one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from grhmc.tuning.local_mass import LogMassBounds, is_negligible, log_mass_bounds
+
+if TYPE_CHECKING:
+    from grhmc.run.chain import Chain
+
+LOST_DISTANCE = 10.0
+"""Of a chain's mean from the median of the chains' means, in the median of their scales."""
+
+
+class Places(NamedTuple):
+    """Where chains are; boolean arrays of shape (chains,)."""
+
+    is_apart: np.ndarray
+    """In a place of its own that may have mass, or on the way in: it keeps its own scale and moments."""
+    is_negligible: np.ndarray
+    """Where there is next to no mass: it may be moved."""
+
+
+def judge_chains(centres: np.ndarray, scales: np.ndarray, bounds: LogMassBounds) -> Places:
+    """Tell the chains that are where the mass is from those that are not.
+
+    Mass decides which chains are compared with each other, never how many of them agree: of local modes of a log
+    density a thousand lower, three chains in one of them count nothing beside a single chain in the right one. Among
+    those with mass, the ones that are far from where most are do not pool; where no half of them is close together,
+    all do.
+
+    Parameters
+    ----------
+    centres, scales : ndarray, shape (chains, dim)
+    bounds : LogMassBounds
+        From `log_mass_bounds`.
+    """
+    negligible = is_negligible(bounds, centres.shape[1])
+    counted = ~negligible
+    middle, scale = np.median(centres[counted], axis=0), np.median(scales[counted], axis=0)
+    is_far = np.any(np.abs(centres - middle) > LOST_DISTANCE * scale, axis=1) & counted
+    is_apart = is_far & (2 * int(is_far.sum()) < int(counted.sum()))
+    return Places(is_apart, negligible)
+
+
+def chain_mass_bounds(chains: Sequence[Chain]) -> LogMassBounds:
+    """Of each chain, by what it saw in the stage that has just ended."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moments = [chain.process.moments for chain in chains]
+        variance = np.array([each.position_spread / each.weights[0] for each in moments])
+        squared_gradient = np.array(
+            [each.gradient_spread / each.weights[1] + each.gradient_mean**2 for each in moments]
+        )
+    log_density = np.array([chain.process.clock.log_density[0] for chain in chains])
+    return log_mass_bounds(log_density, variance, squared_gradient, np.array([each.weights[0] for each in moments]))

@@ -1,0 +1,55 @@
+"""How much mass there is around a chain, between bounds that hold however its coordinates are correlated.
+
+For a normal of covariance C in d dimensions the log mass is E[log π] + d/2 (1 + log 2π) + ½ log det C. What a chain
+knows are the diagonals of C (variances) and of its inverse (mean squared gradients). Hadamard's inequality bounds
+log det C by them from both sides; without correlations the two bounds are the same.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+SHORT_PATH = np.pi
+"""Process time, half a standard normal's period: a path that is shorter has not seen how wide its place is."""
+
+CLEAR_LOG_MASS = 50.0
+"""How much smaller than another's the log mass around a chain must be, beyond both bounds, to be negligible."""
+
+CLEAR_LOG_MASS_PER_DIMENSION = 0.5
+"""And so much more per dimension: a short path knows each coordinate's scale to within a factor of e^(1/2) or so."""
+
+
+class LogMassBounds(NamedTuple):
+    """Lower and upper bounds of the log mass around each chain, but for the constant d/2 (1 + log 2π)."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def log_mass_bounds(
+    log_density: np.ndarray, variance: np.ndarray, mean_squared_gradient: np.ndarray, path_time: np.ndarray
+) -> LogMassBounds:
+    """Bounds of the log mass around chains; infinite where nothing is known.
+
+    Parameters
+    ----------
+    log_density : ndarray, shape (chains,)
+        Of a typical point of each.
+    variance, mean_squared_gradient : ndarray, shape (chains, dim)
+        Of each coordinate, over the chain's path. The gradient's mean is not subtracted.
+    path_time : ndarray, shape (chains,)
+        Process time of that path: the widths that a short one has seen may be too small by a factor.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_position, by_gradient = 0.5 * np.log(variance), -0.5 * np.log(mean_squared_gradient)
+        unseen = np.log(np.maximum(SHORT_PATH / path_time, 1.0))
+        lower = log_density + np.minimum(by_position, by_gradient).sum(axis=1)
+        upper = log_density + (np.maximum(by_position, by_gradient) + unseen[:, np.newaxis]).sum(axis=1)
+    return LogMassBounds(np.where(np.isfinite(lower), lower, -np.inf), np.where(np.isfinite(upper), upper, np.inf))
+
+
+def is_negligible(bounds: LogMassBounds, dim: int) -> np.ndarray:
+    """Which chains are where there is next to no mass beside that around one of the others; shape (chains,)."""
+    return bounds.upper < bounds.lower.max() - CLEAR_LOG_MASS - CLEAR_LOG_MASS_PER_DIMENSION * dim

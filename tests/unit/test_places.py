@@ -1,0 +1,101 @@
+"""Which chains pool, by the mass around them: bounds that hold with correlations, and no votes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grhmc.run.places import judge_chains
+from grhmc.tuning.local_mass import CLEAR_LOG_MASS, LogMassBounds, is_negligible, log_mass_bounds
+
+LONG = 30.0
+"""Process time of a path that has seen its place."""
+
+
+def bounds_of(log_density: float, covariance: np.ndarray, path_time: float = LONG) -> LogMassBounds:
+    """Of a chain in a normal mode, by its exact moments."""
+    precision = np.linalg.inv(covariance)
+    return log_mass_bounds(
+        np.array([log_density]), np.diag(covariance)[np.newaxis], np.diag(precision)[np.newaxis], np.array([path_time])
+    )
+
+
+def autoregression(dim: int, correlation: float) -> np.ndarray:
+    index = np.arange(dim)
+    return correlation ** np.abs(index[:, np.newaxis] - index)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.95, 0.99])
+def test_the_log_volume_of_a_correlated_normal_lies_between_the_bounds(correlation: float) -> None:
+    covariance = autoregression(100, correlation)
+    exact = 0.5 * np.linalg.slogdet(covariance)[1]
+    lower, upper = bounds_of(0.0, covariance)
+    assert lower[0] <= exact + 1e-6
+    assert exact <= upper[0] + 1e-6
+    if correlation == 0.0:
+        assert upper[0] - lower[0] < 1e-6
+
+
+def test_a_path_too_short_to_see_a_width_leaves_the_mass_open() -> None:
+    short, long = bounds_of(0.0, np.eye(10), path_time=0.01), bounds_of(0.0, np.eye(10))
+    assert short.upper[0] > long.upper[0] + 50.0
+    assert short.lower[0] == long.lower[0]
+
+
+@pytest.mark.parametrize(
+    "moments", [(np.zeros((1, 2)), np.ones((1, 2)), 1.0), (np.full((1, 2), np.nan), np.ones((1, 2)), 0.0)]
+)
+def test_what_is_not_known_is_bounded_by_infinity_and_never_negligible(
+    moments: tuple[np.ndarray, np.ndarray, float],
+) -> None:
+    variance, squared_gradient, time = moments
+    unknown = log_mass_bounds(np.array([-1e6]), variance, squared_gradient, np.array([time]))
+    assert unknown.lower[0] == -np.inf
+    together = LogMassBounds(np.append(unknown.lower, 0.0), np.append(unknown.upper, 0.0))
+    if np.isnan(variance).any():
+        assert not is_negligible(together, 2).any()
+
+
+@pytest.mark.parametrize(("dim", "correlation"), [(100, 0.95), (200, 0.99), (500, 0.98), (500, 0.99)])
+def test_half_of_the_mass_is_not_negligible_beside_a_correlated_mode(dim: int, correlation: float) -> None:
+    """½ N(0, AR(1)) + ½ N(30, I): the product of the scales would be wrong by −½ log det, 120 to 980."""
+    covariance = autoregression(dim, correlation)
+    typical = -0.5 * dim - 0.5 * np.linalg.slogdet(covariance)[1]
+    correlated, independent = bounds_of(typical, covariance), bounds_of(-0.5 * dim, np.eye(dim))
+    bounds = LogMassBounds(*(np.concatenate(pair) for pair in zip(correlated, independent, strict=True)))
+    assert not is_negligible(bounds, dim).any()
+    far_below = LogMassBounds(bounds.lower, bounds.upper - [0.0, 5.0 * dim])  # negative control
+    assert is_negligible(far_below, dim)[1]
+
+
+def equal_bounds(*log_mass: float) -> LogMassBounds:
+    return LogMassBounds(np.array(log_mass), np.array(log_mass))
+
+
+def test_three_chains_in_a_local_mode_do_not_outvote_one_with_the_mass() -> None:
+    centres, scales = np.array([[5.0], [5.0], [5.0], [0.0]]), np.full((4, 1), 1e-3)
+    places = judge_chains(centres, scales, equal_bounds(-3.3e5, -3.3e5, -3.3e5, -40.0))
+    assert places.is_negligible.tolist() == [True, True, True, False]
+    assert not places.is_apart.any()
+
+
+def test_a_chain_apart_that_may_have_mass_keeps_to_itself() -> None:
+    centres, scales = np.array([[0.0], [0.1], [-0.1], [30.0]]), np.ones((4, 1))
+    places = judge_chains(centres, scales, equal_bounds(0.0, 0.0, 0.0, 1.0 - CLEAR_LOG_MASS))
+    assert places.is_apart.tolist() == [False, False, False, True]
+    assert not places.is_negligible.any()
+    lighter = judge_chains(centres, scales, equal_bounds(0.0, 0.0, 0.0, -1.0 - CLEAR_LOG_MASS))
+    assert lighter.is_negligible.tolist() == [False, False, False, True]
+
+
+def test_chains_without_mass_have_no_part_in_who_is_apart() -> None:
+    """Of five, three are where there is nothing: the two others are compared with each other alone."""
+    centres, scales = np.array([[30.0], [30.0], [30.0], [0.0], [0.3]]), np.ones((5, 1))
+    places = judge_chains(centres, scales, equal_bounds(-200.0, -200.0, -200.0, 0.0, 0.0))
+    assert places.is_negligible.tolist() == [True, True, True, False, False]
+    assert not places.is_apart.any()
+
+
+def test_where_no_half_is_close_together_all_pool() -> None:
+    centres, scales = np.array([[0.0], [0.0], [30.0], [30.0]]), np.ones((4, 1))
+    assert not judge_chains(centres, scales, equal_bounds(0.0, 0.0, 0.0, 0.0)).is_apart.any()
