@@ -272,6 +272,52 @@ def test_a_chain_in_a_place_without_mass_is_moved_to_the_others_and_that_is_repo
     ]
 
 
+def test_three_chains_in_local_modes_go_to_the_one_in_the_right_place_and_that_is_warned_of() -> None:
+    """Three hills of a weight of exp(-2000), and a bulk that is narrower: four chains, one of which starts there."""
+
+    def density(q: np.ndarray) -> tuple[float, np.ndarray]:
+        centres, heights, precision = np.array([0.0, 5.0, 5.5, 9.0]), np.array([0.0, -2000.0, -2100.0, -2200.0]), 1e4
+        terms = heights - 0.5 * precision * (q[0] - centres) ** 2
+        value = np.logaddexp.reduce(terms)
+        shares = np.exp(terms - value)
+        return float(value), -precision * shares @ (q[0] - centres) * np.ones(1)
+
+    result, report = run(density, init=[[5.01], [5.51], [0.01], [9.01]])
+    assert np.abs(result["posterior"]["x"]).max() < 0.1
+    moved = next(finding for finding in report if finding.code == "moved_chain")
+    assert moved.chains == (0, 1, 3)
+    assert moved.severity == "warning"
+
+
+def mixture_with_a_correlated_mode(q: np.ndarray) -> tuple[float, np.ndarray]:
+    """½ N(0, AR(1) of correlation 0.95) + ½ N(30, I)."""
+    dim, correlation = len(q), 0.95
+    precision = 1.0 / (1.0 - correlation**2)
+    steps = q[1:] - correlation * q[:-1]
+    near = -0.5 * q[0] ** 2 - 0.5 * precision * steps @ steps + 0.5 * (dim - 1) * math.log(precision)
+    slope = np.zeros(dim)
+    slope[0] = -q[0]
+    slope[1:] -= precision * steps
+    slope[:-1] += correlation * precision * steps
+    far = -0.5 * (q - 30.0) @ (q - 30.0)
+    value = np.logaddexp(near, far)
+    share = math.exp(far - value)
+    return float(value), (1.0 - share) * slope - share * (q - 30.0)
+
+
+def test_a_chain_with_half_of_the_mass_is_not_moved_because_the_other_half_is_correlated() -> None:
+    rng, dim = np.random.default_rng(1), 100
+    starts = np.zeros((4, dim))
+    for j in range(1, dim):
+        starts[:3, j] = 0.95 * starts[:3, j - 1] + math.sqrt(1.0 - 0.95**2) * rng.standard_normal(3)
+    starts[3] = 30.0 + rng.standard_normal(dim)
+    model = grhmc.from_python(mixture_with_a_correlated_mode, dim)
+    result, report = run(model, init=starts, draws=100, tune=200)
+    assert result["unconstrained_posterior"]["position"].sel(chain=3).mean() > 25.0
+    assert "moved_chain" not in codes(report)
+    assert "stuck_chain" in codes(report)
+
+
 def test_a_chain_in_a_mode_that_matters_is_not_moved() -> None:
     """The same two places, but the hill has a weight of exp(-20)."""
 

@@ -164,3 +164,14 @@ def test_a_window_that_costs_too_much_ends() -> None:
     result = sampled(NORMALS, init=np.array([1e3, 1e2, 1e4]), tune=1000, save_warmup=True)
     assert int(result["tuning"]["n_gradients"].max()) < 12_000
     np.testing.assert_allclose(result["tuning"]["scale"][0], SD, rtol=0.3)
+
+
+def test_a_chain_that_is_moved_leaves_its_energy_behind() -> None:
+    chains = waiting_chains(4, scale="geo")
+    chains[1].process.step.momentum[:] = 1e3
+    chains[1].process.clock.log_density = -1e6
+    hold_meeting(chains)
+    assert [chain.n_moves for chain in chains] == [0, 1, 0, 0]
+    assert np.abs(chains[1].process.step.momentum).max() < 6.0
+    assert chains[1].process.clock.log_density[0] > -20.0
+    assert chains[1].trajectory_step == chains[0].trajectory_step

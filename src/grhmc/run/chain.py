@@ -12,6 +12,7 @@ import numpy as np
 
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
+from grhmc.events.refreshment import draw_momentum
 from grhmc.outcomes import Outcome
 from grhmc.process.advance import advance
 from grhmc.process.continuous import place, start_path
@@ -181,7 +182,10 @@ class Chain:
             self.outcome = Outcome.RUNNING
 
     def move_to(self, host: Chain) -> None:
-        """Go on from where another chain is, by its scale and its steps; the momentum remains."""
+        """Go on from where another chain is, by its scale and its steps.
+
+        The momentum is fresh: its own may be that of a fall through a million of log density, and carry it away again.
+        """
         mine, theirs = self.process, host.process
         mine.standardization.centre[:], mine.standardization.scale[:] = theirs.standardization
         mine.step.position[:], mine.step.stage_forces[0] = theirs.step.position, theirs.step.stage_forces[0]
@@ -191,6 +195,7 @@ class Chain:
             theirs.rate_tuner.log_time,
             theirs.rate_tuner.log_process_time,
         )
+        draw_momentum(mine.settings.law[0], mine.step.momentum, mine.rng)
         mine.step_tuner = copy.deepcopy(theirs.step_tuner)
         mine.length_tuner = init_length_tuner(self.model.dim)
         self.n_moves += 1
