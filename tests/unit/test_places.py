@@ -84,7 +84,7 @@ def test_a_chain_apart_that_may_have_mass_keeps_to_itself() -> None:
     places = judge_chains(centres, scales, equal_bounds(0.0, 0.0, 0.0, 1.0 - CLEAR_LOG_MASS))
     assert places.is_apart.tolist() == [False, False, False, True]
     assert not places.is_negligible.any()
-    lighter = judge_chains(centres, scales, equal_bounds(0.0, 0.0, 0.0, -1.0 - CLEAR_LOG_MASS))
+    lighter = judge_chains(centres, scales, equal_bounds(0.0, 0.0, 0.0, -3.0 - CLEAR_LOG_MASS))
     assert lighter.is_negligible.tolist() == [False, False, False, True]
 
 

@@ -94,7 +94,7 @@ def _moved_chains(tuning: xarray.Dataset, chain_names: list[int]) -> list[Findin
     chains = tuple(name for name, count in zip(chain_names, moves, strict=True) if count)
     message = (
         f"{listed_chains(chains)} had ended up during warm-up in a place with next to no mass beside that of another "
-        "chain (a weight below exp(-50), by density and width), and went on from where that one was. "
+        "chain (a weight below exp(-20), by density and width), and went on from where that one was. "
     )
     is_lone = len(chains) >= FEWEST_MOVED and len(chain_names) - len(chains) <= 1
     message += (

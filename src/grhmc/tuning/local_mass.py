@@ -14,11 +14,12 @@ import numpy as np
 SHORT_PATH = np.pi
 """Process time, half a standard normal's period: a path that is shorter has not seen how wide its place is."""
 
-CLEAR_LOG_MASS = 50.0
-"""How much smaller than another's the log mass around a chain must be, beyond both bounds, to be negligible."""
+CLEAR_LOG_MASS = 20.0
+"""How much smaller than another's the log mass around a chain must be, beyond bounds and errors, to be negligible."""
 
-CLEAR_LOG_MASS_PER_DIMENSION = 0.5
-"""And so much more per dimension: a short path knows each coordinate's scale to within a factor of e^(1/2) or so."""
+ERROR_PER_ROOT_DIMENSION, ERROR_PER_DIMENSION = 2.0, 0.25
+"""Error of a difference of log masses: two single log densities vary by √(d/2) each, and widths that are known from ten
+independent points are too small by 5 % on average, and vary by 20 %."""
 
 
 class LogMassBounds(NamedTuple):
@@ -52,4 +53,5 @@ def log_mass_bounds(
 
 def is_negligible(bounds: LogMassBounds, dim: int) -> np.ndarray:
     """Which chains are where there is next to no mass beside that around one of the others; shape (chains,)."""
-    return bounds.upper < bounds.lower.max() - CLEAR_LOG_MASS - CLEAR_LOG_MASS_PER_DIMENSION * dim
+    error = ERROR_PER_ROOT_DIMENSION * np.sqrt(dim) + ERROR_PER_DIMENSION * dim
+    return bounds.upper < bounds.lower.max() - CLEAR_LOG_MASS - error
