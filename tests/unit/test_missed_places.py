@@ -102,3 +102,38 @@ def test_a_short_run_finds_the_width_of_where_it_starts(sd: float) -> None:
     assert run is not None
     assert np.all(np.abs(np.log(run.positions.std(axis=0) / sd)) < 0.7)
     np.testing.assert_allclose(run.gradients, -run.positions / sd**2)
+
+
+@pytest.mark.parametrize(("dim", "sd"), [(1, 1e-3), (3, 0.03)])
+def test_a_narrow_mode_within_the_draws_is_told_of_by_its_height(dim: int, sd: float) -> None:
+    """Half of the mass is in a mode so narrow that no draw is in it."""
+    model, draws = mixture(1.0, sd, 0.5, dim), RNG.standard_normal((4, 250, dim))
+    place = np.eye(dim)[0] + 0.5 * sd
+    (found,) = judged(model, place[np.newaxis], draws, n_thermal=1)
+    assert not found.is_beyond
+    assert abs(found.log_weight) < 0.5 + 0.5 * math.sqrt(dim)
+    assert found.narrowness.min() > 3.0
+
+
+def test_a_mode_among_its_own_draws_is_not_told_of() -> None:
+    model, draws = mixture(0.0, 1.0, 0.5, 50), RNG.standard_normal((4, 250, 50))  # the mode is 25 higher than the draws
+    assert judged(model, np.zeros((1, 50)), draws, n_thermal=1) == []
+
+
+def test_a_wide_mode_of_lower_density_is_told_of_if_a_chain_was_in_it() -> None:
+    model, draws = mixture(0.0, 10.0, 0.5, 10), RNG.standard_normal((4, 250, 10))
+    place = 10.0 * RNG.standard_normal((1, 10))
+    assert judged(model, place, draws) == []  # a centre of such a low density is on the way in
+    (found,) = judged(model, place, draws, n_thermal=1)
+    assert abs(found.log_weight) < 0.5 + 0.5 * math.sqrt(10)
+
+
+def test_the_places_of_a_run_are_where_its_windows_ended_and_where_its_density_was_highest() -> None:
+    model = grhmc.from_python(lambda q: (-0.5 * float(q @ q), -q), 2)
+    result = grhmc.sample(model, draws=50, tune=400, chains=2, seed=1, progress_bar=False)
+    places = result["tuning"]["places"].to_numpy()
+    assert places.shape == (2, 6, 2)
+    assert np.isfinite(places).all()
+    highest = (places[:, -1] ** 2).sum(axis=-1)
+    draws = result["unconstrained_posterior"]["position"].to_numpy()
+    assert np.all(highest <= (draws**2).sum(axis=-1).min(axis=1))

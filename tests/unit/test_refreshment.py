@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW, draw_momentum, refresh_momentum
+from grhmc.events.refreshment import (
+    GAUSSIAN_LAW,
+    SPEED_WEIGHTED_LAW,
+    draw_hot_momentum,
+    draw_momentum,
+    refresh_momentum,
+)
 
 pytestmark = pytest.mark.statistical
 
@@ -127,3 +133,11 @@ def test_one_coordinate_is_enough_for_the_speed_weighted_law():
     # ‖p‖² is χ² with two degrees of freedom: exponential with mean 2.
     assert stats.kstest(momenta[:, 0] ** 2, stats.expon(scale=2.0).cdf).pvalue > SMALLEST_P_VALUE
     assert np.mean(momenta > 0.0) == pytest.approx(0.5, abs=4.0 * 0.5 / np.sqrt(N_DRAWS))
+
+
+@BOTH_LAWS
+def test_a_hot_momentum_is_a_multiple_of_a_fresh_one(law):
+    fresh, hot = np.empty(DIM), np.empty(DIM)
+    draw_momentum(law, fresh, np.random.default_rng(7))
+    draw_hot_momentum(law, 3.0, hot, np.random.default_rng(7))
+    np.testing.assert_array_equal(hot, 3.0 * fresh)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from grhmc.tuning.scale_from_moments import FIXED, GEO, ISG, MCT, VARI
-from grhmc.tuning.stages import Stage, paper_stages, practical_stages
+from grhmc.tuning.stages import FEWEST_DRAWS_TO_HEAT, Stage, hot_temperature, paper_stages, practical_stages
 
 
 def practical(n_tune: int, tuner: int) -> list[Stage]:
@@ -46,3 +47,23 @@ def test_the_papers_two_runs_of_mct_are_the_published_ones() -> None:
     assert (second.scale.gamma, second.scale.anchor_factor) == (25.0, 1.1)
     assert first.scale.apply_at_crossing
     assert (rate.scale.tuner, rate.event_rate.tune) == (FIXED, True)
+
+
+def test_two_windows_are_hot_and_a_chain_can_cool_after_each() -> None:
+    windows = [stage for stage in practical(1000, GEO) if stage.name.startswith("window")]
+    assert [stage.is_hot for stage in windows] == [False, True, False, True, False, False, False]
+    assert [stage.explores for stage in windows] == [not stage.is_hot for stage in windows]
+    assert sum(stage.n_draws * stage.u_turns_per_draw for stage in windows[4:]) > 5.0 * 1.3  # five refreshments
+
+
+def test_no_window_is_hot_where_there_is_no_time_to_cool() -> None:
+    assert not any(stage.is_hot for stage in practical(FEWEST_DRAWS_TO_HEAT - 1, GEO))
+    assert not any(stage.is_hot for stage in paper_stages(GEO))
+    windows = [stage for stage in practical(FEWEST_DRAWS_TO_HEAT, GEO) if stage.name.startswith("window")]
+    assert sum(stage.n_draws * stage.u_turns_per_draw for stage in windows[4:]) > 5.0 * 1.3
+
+
+@pytest.mark.parametrize("dim", [1, 10, 1000])
+def test_hot_momenta_have_so_many_standard_deviations_more_energy(dim: int) -> None:
+    extra = 0.5 * dim * (hot_temperature(dim) - 1.0)
+    assert extra / np.sqrt(0.5 * dim) == pytest.approx(12.0 * np.sqrt(2.0))

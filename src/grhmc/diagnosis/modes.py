@@ -35,9 +35,12 @@ _FEWEST_DRAWS = 100
 _MOST_PLACES, _MOST_RUNS, _FEWEST_GRADIENTS = 60, 6, 150
 # Of which the log density is computed; from which a chain is started, and the gradients that gets at least.
 
-_LOWEST = 3.0
-# Standard deviations of the draws' log density below its median and what a small weight lowers it by: where it is
-# lower still, a chain was on its way in.
+_OUTERMOST = 1e-3
+# Share of the draws on each side that do not count.
+
+_LOWEST, _HIGHER = 3.0, 3.0
+# Standard deviations of the draws' log density below its median: a lower place was passed on the way in. And how much
+# higher than all draws, and than the mode that a normal would have, a place is that no draw is near.
 
 
 class MissedPlace(NamedTuple):
@@ -45,18 +48,28 @@ class MissedPlace(NamedTuple):
 
     Attributes
     ----------
-    candidate : int
+    index : int
         Which of the candidates.
     beyond : ndarray, shape (dim,)
         Standard deviations beyond all draws, of each coordinate; 0 or less inside.
+    narrowness : ndarray, shape (dim,)
+        Standard deviation of the draws over that of a chain there, of each coordinate.
+    log_density : float
+        Mean of a chain there.
     log_weight : float
-        Logarithm of the mass around it over that of the draws: the middle between the bounds, in which the errors of
-        few states cancel; with correlations the mass is mostly less.
+        Logarithm of the mass around it over that of the draws.
     """
 
-    candidate: int
+    index: int
     beyond: np.ndarray
+    narrowness: np.ndarray
+    log_density: float
     log_weight: float
+
+    @property
+    def is_beyond(self) -> bool:
+        """Out of the draws' range, and not just higher than all of them."""
+        return bool(self.beyond.max() > BEYOND)
 
 
 def judge_places(
@@ -66,12 +79,15 @@ def judge_places(
     log_density: np.ndarray,
     scale: np.ndarray,
     *,
+    n_thermal: int = 0,
     most_gradients: int = 1000,
 ) -> list[MissedPlace]:
-    """The places that are out of reach of all draws, where a chain stays, and where there is mass.
+    """The places that no draw is near, where a chain stays, and where there is mass.
 
-    A short chain of its own starts at each. If it comes to where the draws are, nothing was missed: the centre of a
-    window on the way in is often as probable as the draws in all coordinates together and far out in one.
+    No draw is near a place that is beyond the range of all draws in a coordinate, or much higher than all of them, as a
+    narrow mode within a wide one is. A short chain of its own starts at each. If it comes to where the draws are,
+    nothing was missed: the centre of a window on the way in is often as probable as the draws in all coordinates
+    together and far out in one.
 
     Parameters
     ----------
@@ -82,51 +98,76 @@ def judge_places(
     log_density : ndarray, shape (chains, draws)
     scale : ndarray, shape (dim,)
         What the run has tuned.
+    n_thermal : int
+        So many of the places, the first ones, are states of chains, whose log density may be lower than the draws':
+        a wide mode's is. The others, of lower log density, are passed over.
     most_gradients : int
         In all; the number of log densities besides is bounded.
     """
     points = draws.reshape(-1, draws.shape[-1])
     beyond = beyond_draws(places, points)
-    candidates = _candidates(model, places, beyond, log_density)[: max(1, most_gradients // _FEWEST_GRADIENTS)]
+    candidates = _candidates(model, places, beyond, log_density, n_thermal)
+    candidates = candidates[: max(1, most_gradients // _FEWEST_GRADIENTS)]
     if not candidates:
         return []
     log_mass = _log_mass(points, float(log_density.mean()))
+    highest = float(log_density.max())
     missed = []
     for index in candidates:
         run = run_from(model, places[index], scale, most_gradients // len(candidates))
-        if run is None or beyond_draws(run.positions, points).max(axis=1).min() < 0.5 * BEYOND:
+        if run is None:
+            continue
+        is_apart = beyond_draws(run.positions, points).max(axis=1) >= 0.5 * BEYOND
+        if not np.all(is_apart | (run.log_density > highest)):
             continue
         late = slice(len(run.positions) // 2, None)
+        variance = run.positions[late].var(axis=0)
+        mean_log_density = float(run.log_density[late].mean())
         bounds = log_mass_bounds(
-            np.array([run.log_density[late].mean()]),
-            run.positions[late].var(axis=0)[np.newaxis],
+            np.array([mean_log_density]),
+            variance[np.newaxis],
             (run.gradients[late] ** 2).mean(axis=0)[np.newaxis],
             np.array([np.inf]),
         )
         log_weight = 0.5 * float(bounds.lower[0] + bounds.upper[0]) - log_mass
         if log_weight >= np.log(SMALLEST_WEIGHT):
-            missed.append(MissedPlace(index, beyond[index], log_weight))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                narrowness = points.std(axis=0) / np.sqrt(variance)
+            missed.append(MissedPlace(index, beyond[index], narrowness, mean_log_density, log_weight))
     return missed
 
 
 def beyond_draws(places: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """By how many standard deviations each coordinate of each place is beyond all points; 0 where it is not known."""
-    low, high, spread = points.min(axis=0), points.max(axis=0), points.std(axis=0)
+    """By how many standard deviations each coordinate of each place is beyond the points; 0 where it is not known.
+
+    Beyond all of them but one in a thousand on each side: that a few have been at a place does not tell how many should.
+    """
+    (low, high), spread = np.quantile(points, (_OUTERMOST, 1.0 - _OUTERMOST), axis=0), points.std(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         beyond = np.maximum(low - places, places - high) / spread
     return np.where(np.isfinite(beyond) & np.isfinite(places), beyond, 0.0)
 
 
-def _candidates(model: LogDensity, places: np.ndarray, beyond: np.ndarray, log_density: np.ndarray) -> list[int]:
-    """Of the places beyond all draws that are about as probable, the most probable in each direction and distance."""
-    out = np.flatnonzero(beyond.max(axis=1) > BEYOND)
-    out = out[:: max(1, -(-len(out) // _MOST_PLACES))]
-    lowest = float(np.median(log_density) - _LOWEST * log_density.std() + np.log(SMALLEST_WEIGHT))
-    values = {int(index): value_at(model, places[index]) for index in out}
+def _candidates(
+    model: LogDensity, places: np.ndarray, beyond: np.ndarray, log_density: np.ndarray, n_thermal: int
+) -> list[int]:
+    """Of the places that no draw is near, the most probable in each direction and distance."""
+    is_out, is_thermal = beyond.max(axis=1) > BEYOND, np.arange(len(places)) < n_thermal
+    others = np.flatnonzero(is_out & ~is_thermal)
+    asked = np.concatenate([np.flatnonzero(is_thermal), others[:: max(1, -(-len(others) // _MOST_PLACES))]])
+    asked = asked[np.isfinite(places[asked]).all(axis=1)]
+    values = np.full(len(places), -np.inf)
+    values[asked] = [value_at(model, places[index]) for index in asked]
+    median, spread = float(np.median(log_density)), float(log_density.std())
+    is_probable = values >= median - _LOWEST * spread + np.log(SMALLEST_WEIGHT)
+    is_probable |= is_thermal & np.isfinite(values)
+    # The mode of a normal is higher than its draws by d/2 on average.
+    is_higher = values > max(float(log_density.max()), median + 0.5 * places.shape[1]) + _HIGHER
     best: dict[tuple[int, int], int] = {}
-    for index in sorted((index for index, value in values.items() if value >= lowest), key=lambda i: -values[i]):
-        coordinate = int(np.argmax(beyond[index]))
-        best.setdefault((coordinate, int(np.log2(beyond[index, coordinate]))), index)
+    for index in sorted(np.flatnonzero((is_out & is_probable) | is_higher), key=lambda i: -values[i]):
+        coordinate = int(np.argmax(beyond[index])) if is_out[index] else -1
+        distance = int(np.log2(beyond[index, coordinate])) if is_out[index] else 0
+        best.setdefault((coordinate, distance), int(index))
     return list(best.values())[:_MOST_RUNS]
 
 
@@ -163,29 +204,50 @@ def find_missed_places(
         return []
     if draws.shape[0] * draws.shape[1] < _FEWEST_DRAWS:
         return []
-    centres = tuning["history_centre"].transpose("chain", "history", ...).to_numpy()
-    n_rows, dim = centres.shape[1:]
+    places, chains_of, n_thermal = _places_seen(tuning)
     scale = np.exp(np.median(np.log(tuning["scale"].to_numpy()), axis=0))
-    places = centres.reshape(-1, dim)
     budget = int(GRADIENT_SHARE * n_gradients)
-    missed = judge_places(model, places, draws, log_density, scale, most_gradients=budget)
+    missed = judge_places(model, places, draws, log_density, scale, n_thermal=n_thermal, most_gradients=budget)
     if not missed:
         return []
-    amount = np.max([place.beyond for place in missed], axis=0)
-    order = [int(j) for j in np.argsort(-amount) if amount[j] > BEYOND]
+    worst = max(missed, key=lambda place: place.log_weight)
+    chains = tuple(sorted({int(chains_of[place.index]) for place in missed}))
+    amount = worst.beyond if worst.is_beyond else worst.narrowness
+    order = [int(j) for j in np.argsort(-amount) if amount[j] > BEYOND] or [int(np.argmax(amount))]
     names = tuple(str(tuning["unconstrained"].values[j]) for j in order)
-    chains = tuple(sorted({int(tuning["chain"].values[place.candidate // n_rows]) for place in missed}))
-    example = max(missed, key=lambda place: place.beyond[order[0]])
-    column = draws[..., order[0]]
+    column, where = draws[..., order[0]], places[worst.index, order[0]]
+    if worst.is_beyond:
+        what = (
+            f"at a place that no draw is near and where a chain stays that starts there (there {names[0]} was about "
+            f"{where:.4g}; the draws are between {column.min():.4g} and {column.max():.4g})"
+        )
+    else:
+        what = (
+            f"at a place whose log density is higher than that of all draws ({worst.log_density:.4g}; the draws' is "
+            f"{log_density.max():.4g} at most) and where a chain stays that starts there (around {names[0]} = {where:.4g})"
+        )
     message = (
-        f"during warm-up {listed_chains(chains)} was at a place that no draw is near and where a chain stays that "
-        f"starts there (there {names[0]} was about {places[example.candidate, order[0]]:.4g}; the draws are between "
-        f"{column.min():.4g} and {column.max():.4g}); {_described(max(place.log_weight for place in missed))}. The "
-        "posterior has another mode, or a narrow neck, that the draws miss"
+        f"{listed_chains(chains)} came, while warming up or on a rejected path, {what}; {_described(worst.log_weight)}. "
+        "The posterior has another mode, or a narrow neck, that the draws miss"
         f"{'' if len(names) == 1 else f' (it shows in {listed(names)})'}. Start chains there (`init`) and compare; "
         "reparameterize, or give more informative priors."
     )
     return [Finding("missed_place", WARNING, message, names, chains, float(amount[order[0]]), BEYOND)]
+
+
+def _places_seen(tuning: xarray.Dataset) -> tuple[np.ndarray, np.ndarray, int]:
+    """Positions, the chain of each, and how many of them, the first, are states that chains were in."""
+    chains = tuning["chain"].to_numpy()
+    sources, owners = [], []
+    if "places" in tuning:
+        places = tuning["places"].transpose("chain", "place", ...).to_numpy()
+        sources.append(places.reshape(-1, places.shape[-1]))
+        owners.append(np.repeat(chains, places.shape[1]))
+    n_thermal = sum(map(len, sources))
+    centres = tuning["history_centre"].transpose("chain", "history", ...).to_numpy()
+    sources.append(centres.reshape(-1, centres.shape[-1]))
+    owners.append(np.repeat(chains, centres.shape[1]))
+    return np.concatenate(sources), np.concatenate(owners), n_thermal
 
 
 def _described(log_weight: float) -> str:

@@ -30,6 +30,14 @@ def draw_momentum(law: int, momentum: np.ndarray, rng: np.random.Generator) -> N
 
 
 @kernel
+def draw_hot_momentum(law: int, factor: float, momentum: np.ndarray, rng: np.random.Generator) -> None:
+    """Draw a momentum `factor` times as large: the process then explores the target at the temperature `factor`²."""
+    draw_momentum(law, momentum, rng)
+    for k in range(momentum.shape[0]):
+        momentum[k] *= factor
+
+
+@kernel
 def refresh_momentum(
     law: int,
     persistence: float,

@@ -27,7 +27,7 @@ from grhmc.dynamics.phase import (
 )
 from grhmc.dynamics.step_control import REFUSED_FACTOR, fit_to_event, step_factor
 from grhmc.events.rates import CONSTANT_RATE, find_due_fraction, rate_integral, time_until_due
-from grhmc.events.refreshment import draw_momentum, refresh_momentum
+from grhmc.events.refreshment import draw_hot_momentum, draw_momentum, refresh_momentum
 from grhmc.events.u_turn import find_u_turn, outward_speed
 from grhmc.outcomes import Outcome
 from grhmc.process.recording import commit_step, observe_energy, passes_test, record_history, record_step
@@ -118,8 +118,20 @@ def attempt(process: Process, duration: float) -> tuple[int, StepEnd, float]:
     code, n_gradients, end, error = attempt_step(
         process.tableau, process.density, process.standardization, process.step, duration
     )
-    process.clock[0].n_gradients += n_gradients
+    clock = process.clock[0]
+    clock.n_gradients += n_gradients
+    if code == FINE and end.log_density > clock.highest_log_density:
+        note_highest(process, end.log_density)
     return code, end, error
+
+
+@kernel
+def note_highest(process: Process, log_density: float) -> None:
+    """Remember the end of the step as the place of the highest log density, rejected or not."""
+    process.clock[0].highest_log_density = log_density
+    centre, scale, end = process.standardization.centre, process.standardization.scale, process.step.end_position
+    for k in range(end.shape[0]):
+        process.highest[k] = centre[k] + scale[k] * end[k]
 
 
 @inner_kernel
@@ -292,7 +304,10 @@ def refresh(process: Process) -> int:
         clock.event_rate = tuned_event_rate(process.rate_tuner, settings.u_turn_factor)
     if settings.scale != FIXED:
         change_scale_at_event(process)
-    refresh_momentum(settings.law, settings.persistence, step.momentum, process.scratch[0], process.rng)
+    if settings.momentum_factor == 1.0:
+        refresh_momentum(settings.law, settings.persistence, step.momentum, process.scratch[0], process.rng)
+    else:
+        draw_hot_momentum(settings.law, settings.momentum_factor, step.momentum, process.rng)
     clock.n_events += 1
     start_path(process)
     return RUNNING
@@ -334,6 +349,8 @@ def place(process: Process, point: np.ndarray, step_size: float) -> int:
     if code != FINE:
         return code
     clock.log_density = log_density
+    clock.highest_log_density = log_density
+    copy_to(point, process.highest)
     clock.step_size = step_size
     clock.accepted_step = step_size
     draw_momentum(settings.law, step.momentum, process.rng)

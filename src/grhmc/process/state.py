@@ -60,6 +60,7 @@ CLOCK_DTYPE = np.dtype(
         ("path_start_time", "f8"),  # process time of the last event
         ("path_energy", "f8"),  # H just after the last event
         ("path_log_density", "f8"),  # and the log density
+        ("highest_log_density", "f8"),  # seen so far, at the ends of steps
         ("energy_error", "f8"),  # largest H − path_energy since the last draw, signed
         ("searching_u_turn", "i8"),  # the path has not turned around yet and its U-turn is wanted
         ("crossing_started", "i8"),  # crossing times are being observed
@@ -110,6 +111,7 @@ SETTINGS_DTYPE = np.dtype(
         ("rate", "i8"),
         ("law", "i8"),
         ("persistence", "f8"),
+        ("momentum_factor", "f8"),  # of the continuous process: 1, or the square root of a temperature above 1
         ("test_paths", "i8"),  # by Metropolis, at draws and at refreshments
         ("scale", "i8"),  # which tuner, FIXED: none
         ("centred_gradient", "i8"),
@@ -150,6 +152,8 @@ class Process:
     """(3, dim) position, momentum and force to return to from beyond a due refreshment or a trajectory's way back."""
     scratch: np.ndarray
     """(2, dim)"""
+    highest: np.ndarray
+    """(dim,) where the highest log density was seen, in the units of the parameters."""
     cut_weights: np.ndarray
     """(n_stages,) trapezoidal quadrature for a step that was cut short: only its ends are on the path."""
     previous_moments: RunningMoments
@@ -205,6 +209,7 @@ def init_process(
     """Allocate a chain's state; `place` in process.continuous puts it at its starting point."""
     clock = np.zeros(1, dtype=CLOCK_DTYPE).view(np.recarray)
     clock.event_rate[0] = event_rate
+    clock.highest_log_density[0] = -np.inf
     n_functions = functions.output.shape[0]
     return Process(
         density=init_density(address, user_data, dim),
@@ -215,6 +220,7 @@ def init_process(
         anchor=aligned_zeros(3, dim),
         remembered=aligned_zeros(3, dim),
         scratch=aligned_zeros(2, dim),
+        highest=aligned_zeros(dim),
         cut_weights=_cut_weights(tableau),
         previous_moments=init_moments(dim),
         moments=init_moments(dim),

@@ -45,6 +45,7 @@ _DESCRIPTIONS = {
         "n_gradients": "gradients of the warm-up",
         "agreed": "the chains agreed about the scale before the warm-up was used up",
         "n_moves": "times the chain was moved, during warm-up, from a place without mass to one of the others",
+        "places": "where each warm-up window that explores ended, and last where the highest log density was seen",
         "crossing_time": "mean process time between crossings of the centre",
         "warmup_seconds": "wall-clock time of the chain's warm-up",
         "sampling_seconds": "wall-clock time of the chain's sampling",
@@ -287,7 +288,7 @@ def _tuning(records: Sequence[Record], coordinates: Mapping[str, Any]) -> xarray
         per_chain = [np.asarray(record.tuning[name]) for record in records]
         is_history = name.startswith("history_")
         variables[name] = _stack_padded(per_chain) if is_history else np.stack(per_chain)
-        axes = ["history"] if is_history else []
+        axes = ["history"] if is_history else ["place"] if name == "places" else []
         if variables[name].shape[1 + len(axes) :] == (dim,):
             axes.append(UNCONSTRAINED)
         dims[name] = axes

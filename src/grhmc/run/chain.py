@@ -12,7 +12,7 @@ import numpy as np
 
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
-from grhmc.events.refreshment import draw_momentum
+from grhmc.events.refreshment import draw_hot_momentum, draw_momentum
 from grhmc.outcomes import Outcome
 from grhmc.process.advance import advance
 from grhmc.process.continuous import place, start_path
@@ -34,7 +34,7 @@ from grhmc.tuning.event_rate import init_event_rate_tuner
 from grhmc.tuning.moments import begin_window, forget
 from grhmc.tuning.scale_crossing_time import init_crossing_time_tuner
 from grhmc.tuning.scale_from_moments import FIXED, MCT
-from grhmc.tuning.stages import FORGET, Stage
+from grhmc.tuning.stages import FORGET, Stage, hot_temperature
 from grhmc.tuning.step_size import LARGEST_STEP_PER_U_TURN, init_step_tuner
 from grhmc.tuning.trajectory_length import (
     CLOSEST_DRAWS,
@@ -115,6 +115,8 @@ class Chain:
         self.u_turns_per_draw = CLOSEST_DRAWS  # of trajectories with persistent momenta
         self.n_moves = 0  # from a place without mass to one of the others
         self.warmup_draws_before = 0  # the present stage began
+        self.places = np.full((sum(stage.explores for stage in stages), model.dim), np.nan)  # where windows have led to
+        self.n_places = 0
         self.process = init_process(
             dim=model.dim,
             address=model.address,
@@ -176,10 +178,18 @@ class Chain:
         """Begin a stage after the end of the present one; with none left the chain is done."""
         self.outcome = Outcome.STAGE_DONE
         if stage_index < len(self.stages):
+            self._note_place()
             self.warmup_draws_before += int(self.process.clock.draw_index[0])
             self.n_repeats = 0
             self._begin_stage(stage_index)
             self.outcome = Outcome.RUNNING
+
+    def _note_place(self) -> None:
+        """Remember where a window has led to, for a look back at the end of the run."""
+        if self.stage.explores:
+            standardization = self.process.standardization
+            self.places[self.n_places] = standardization.centre + standardization.scale * self.process.step.position
+            self.n_places += 1
 
     def move_to(self, host: Chain) -> None:
         """Go on from where another chain is, by its scale and its steps.
@@ -244,6 +254,7 @@ class Chain:
         kernel.history_spacing = stage.n_draws * spacing / HISTORY_ROWS_PER_STAGE if stage.is_warmup else 0.0
         clock.stage_start_time = now
         clock.draw_index = clock.interval_index = clock.median_index = 0
+        self._begin_temperature(hot_temperature(self.model.dim) if stage.is_hot else 1.0)
         kernel.test_paths = int(not stage.is_warmup and self.settings.tests_paths)
         self.process.n_crossings[:] = 0
         reset_integrals(self.process.integrals)
@@ -252,6 +263,13 @@ class Chain:
         for counter in ("gradients", "steps", "rejected", "events", "diverging"):
             clock[f"drawn_{counter}"] = clock[f"n_{counter}"]
         start_path(self.process)
+
+    def _begin_temperature(self, temperature: float) -> None:
+        """Where the temperature changes, the momentum is refreshed at once: stages are short."""
+        factor, process = math.sqrt(temperature), self.process
+        if factor != process.settings.momentum_factor[0]:
+            process.settings.momentum_factor = factor
+            draw_hot_momentum(int(process.settings.law[0]), factor, process.step.momentum, process.rng)
 
     def _begin_step_rule(self, stage: Stage) -> None:
         """What the discrete process needs."""

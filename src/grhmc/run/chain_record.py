@@ -76,6 +76,7 @@ def tuning_record(chain: Chain) -> dict[str, np.ndarray]:
         "scale": chain.process.standardization.scale.copy(),
         "agreed": np.array(chain.is_agreed),
         "n_moves": np.array(chain.n_moves),
+        "places": np.vstack([chain.places, chain.process.highest]),
         "centre": chain.process.standardization.centre.copy(),
         "event_rate": np.array(clock.event_rate),
         "step_size": np.array(clock.trajectory_step if chain.is_discrete else clock.step_size),

@@ -27,6 +27,7 @@ def write_fixed_settings(settings: RunSettings, kernel: np.recarray) -> None:
     kernel.rate = CONSTANT_RATE if is_constant else ARC_LENGTH_RATE
     kernel.law = GAUSSIAN_LAW if is_constant else SPEED_WEIGHTED_LAW
     kernel.persistence = events.persistence
+    kernel.momentum_factor = 1.0
     kernel.momentum = PERSISTENT if discrete.momentum == "persistent" else FRESH
     kernel.length_law = UNIFORM_LENGTH if discrete.length_law == "uniform" else EXPONENTIAL_LENGTH
     kernel.u_turns_per_refreshment = discrete.u_turns_per_refreshment or LENGTH_RANGES[discrete.momentum].first

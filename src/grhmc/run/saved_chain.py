@@ -15,8 +15,17 @@ from grhmc.tuning.scale_from_moments import MCT
 if TYPE_CHECKING:
     from grhmc.run.chain import Chain
 
-_SCALARS = ("stage_index", "n_repeats", "is_agreed", "is_lost", "u_turns_per_draw", "n_moves", "warmup_draws_before")
-_VECTORS = ("seconds", "sampling_start", "time_per_gradient")
+_SCALARS = (
+    "stage_index",
+    "n_repeats",
+    "is_agreed",
+    "is_lost",
+    "u_turns_per_draw",
+    "n_moves",
+    "n_places",
+    "warmup_draws_before",
+)
+_VECTORS = ("seconds", "sampling_start", "time_per_gradient", "places")
 _OWN_ARRAYS = ("rng", "outcome", "integrator", *_SCALARS, *_VECTORS)
 # Beside those of the process and the records.
 

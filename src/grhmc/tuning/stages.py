@@ -108,6 +108,10 @@ class Stage:
         Process time per draw; None: the present U-turn time times `u_turns_per_draw`.
     u_turns_per_draw : float
     is_warmup : bool
+    is_hot : bool
+        Momenta are refreshed as those of a target at `hot_temperature`, to cross from one mode to another.
+    explores : bool
+        The place that it leads to is remembered (`Chain.places`).
     most_gradients_per_draw : float
         The stage ends sooner once it has cost so many on average. One at whose end chains meet is begun again instead.
     by_trajectories : bool
@@ -126,6 +130,8 @@ class Stage:
     draw_spacing: float | None = None
     u_turns_per_draw: float = 0.5
     is_warmup: bool = True
+    is_hot: bool = False
+    explores: bool = False
     most_gradients_per_draw: float = math.inf
     by_trajectories: bool = False
     tune_step: bool = False
@@ -134,6 +140,17 @@ class Stage:
     round: int = 0
     scale: ScaleRule = field(default_factory=ScaleRule)
     event_rate: EventRateRule = field(default_factory=EventRateRule)
+
+
+_HOT_ENERGY = 12.0
+
+
+def hot_temperature(dim: int) -> float:
+    """Of hot windows: their momenta have 12 √dim more energy on average, 17 times its standard deviation.
+
+    Walls between modes are as high in many dimensions as in few, and the way back to the bulk is longer.
+    """
+    return 1.0 + 2.0 * _HOT_ENERGY / math.sqrt(dim)
 
 
 def sampling_stage(n_draws: int, draw_spacing: float | None, u_turns_per_draw: float) -> Stage:
@@ -149,6 +166,8 @@ def sampling_stage(n_draws: int, draw_spacing: float | None, u_turns_per_draw: f
 
 
 _WINDOW_SHARES = (0.02, 0.02, 0.03, 0.04, 0.05, 0.05, 0.07)
+_HOT_WINDOWS = (1, 3)
+FEWEST_DRAWS_TO_HEAT = 400
 _ROUND_SHARE, _SETTLING_SHARE = 0.08, 0.06
 _CROSSING_TIMES_SHARE = 0.2
 _SHORTEST_ROUND = 40
@@ -156,6 +175,8 @@ _WINDOW_SPACING = 0.12
 _WINDOW_GRADIENTS = 8.0
 # Windows are short and grow slowly, so that what was seen on the way into the bulk is soon forgotten; their draws are
 # 0.12 U-turns apart. Rounds share the rest; then the scale is fixed, and the event rate or the step tuned to it.
+# Two windows are hot, so that chains come from one mode to another, if there is time to cool afterwards: five
+# refreshments or so. GEO's scale is that of the target at any temperature where coordinates are normal.
 # MCT needs a hundred crossings of each coordinate; with more draws than a fifth it would cost more than it gains.
 
 
@@ -207,6 +228,8 @@ def practical_stages(
             draw_spacing=draw_spacing,
             u_turns_per_draw=_WINDOW_SPACING,
             most_gradients_per_draw=math.inf if tuner == FIXED else _WINDOW_GRADIENTS,
+            is_hot=number in _HOT_WINDOWS and n_tune >= FEWEST_DRAWS_TO_HEAT,
+            explores=number not in _HOT_WINDOWS,
             meets=number == len(windows) - 1,
             scale=_window_rule(number, tuner),
             event_rate=event_rate(number >= len(windows) - 2),
