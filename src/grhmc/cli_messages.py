@@ -75,7 +75,7 @@ def readable_warnings() -> Iterator[list[SamplingWarning]]:
 def _panel(warning: SamplingWarning) -> Panel:
     """A diagnosis, one paragraph a finding."""
     findings = [
-        Text.assemble("\n" if number else "", (finding.code, "bold"), ": ", printable(finding.message))
+        Text.assemble("\n" if number else "", printable(finding.code, "bold"), ": ", printable(finding.message))
         for number, finding in enumerate(warning.report.warnings)
     ]
     title = printable(str(warning).partition("\n")[0].rstrip(":"), "bold yellow")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grhmc._terminal import without_control_characters
+
 if TYPE_CHECKING:
     import pandas
     import xarray
@@ -120,6 +122,8 @@ def summary(
             # Raw numbers, which None no longer means in ArviZ 1.
             round_to="none",  # pyright: ignore[reportArgumentType]
         )
+    # Labels come from models and files, and tables are printed in terminals.
+    table.index = table.index.map(lambda label: without_control_characters(str(label)))
     return table.rename(columns={"eti90_lb": "5%", "eti90_ub": "95%"})
 
 
@@ -152,12 +156,14 @@ def effective_sample_size(values: np.ndarray) -> EffectiveSampleSizes:
     def ess(draws: np.ndarray, method: str, prob: tuple[float, float] | None = None) -> float:
         return float(arviz_stats.ess(draws, method=method, prob=prob))
 
-    return EffectiveSampleSizes(
-        bulk=ess(values, "bulk"),
-        tail=ess(values, "tail", TAIL_PROBABILITIES),
-        mean=ess(values, "mean"),
-        q2=ess((values - values.mean()) ** 2, "bulk"),
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # squares of huge draws, which overflow
+        return EffectiveSampleSizes(
+            bulk=ess(values, "bulk"),
+            tail=ess(values, "tail", TAIL_PROBABILITIES),
+            mean=ess(values, "mean"),
+            q2=ess((values - values.mean()) ** 2, "bulk"),
+        )
 
 
 def largest_r_hat(result: xarray.DataTree, group: str = "posterior") -> float:

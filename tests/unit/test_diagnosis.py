@@ -158,6 +158,44 @@ def test_heavy_tails_are_warned_of(degrees_of_freedom):
     assert (finding.code, finding.variables) == ("heavy_tails", ("x[1]",))
 
 
+@pytest.mark.parametrize("share", [0.8, 0.95, 0.98])
+def test_a_light_tail_much_wider_than_the_bulk_is_not_heavy_where_the_density_says_so(share):
+    """A normal of sd 0.1 and one of sd 1: many draws are far out, and the density ends there."""
+
+    def mixture(q):
+        narrow, wide = np.log(share / 0.1) - 50.0 * q**2, np.log(1.0 - share) - 0.5 * q**2
+        density = np.logaddexp(narrow, wide)
+        return float(density.sum()), -q * (100.0 * np.exp(narrow - density) + np.exp(wide - density))
+
+    rng = np.random.default_rng(11)
+    draws = rng.standard_normal((N_CHAINS, N_DRAWS, 3))
+    draws *= np.where(rng.random(draws.shape) < share, 0.1, 1.0)
+    result, model = result_of(draws), grhmc.from_python(mixture, 3)
+    assert "heavy_tails" in grhmc.diagnose(result).codes  # draws alone cannot tell
+    assert "heavy_tails" not in grhmc.diagnose(result, model).codes
+    record_diagnosis(result, model)
+    assert "heavy_tails" not in grhmc.diagnose(result).codes  # what was found with the model is believed
+
+
+@pytest.mark.parametrize(("freedom", "is_heavy"), [(1, True), (2, True), (3, False), (5, False)])
+def test_the_density_far_out_tells_heavy_tails_from_light_ones(freedom, is_heavy):
+    def student(q):
+        return -0.5 * (freedom + 1) * float(np.log1p(q**2 / freedom).sum()), -(freedom + 1) * q / (freedom + q**2)
+
+    draws = np.random.default_rng(12).standard_t(freedom, (N_CHAINS, N_DRAWS, 3))
+    codes = grhmc.diagnose(result_of(draws), grhmc.from_python(student, 3)).codes
+    assert ("heavy_tails" in codes) == is_heavy
+
+
+def test_r_hat_is_noted_before_it_is_warned_of():
+    draws = independent_draws()
+    for shift, severities in ((0.0, []), (0.4, ["note"]), (2.0, ["warning"])):
+        draws[0, :, 0] += shift
+        findings = [finding for finding in grhmc.diagnose(result_of(draws)) if finding.code == "r_hat"]
+        assert [finding.severity for finding in findings] == severities
+        draws[0, :, 0] -= shift
+
+
 def test_exponential_tails_are_not_heavy():
     draws = np.random.default_rng(6).exponential(1.0, (N_CHAINS, N_DRAWS, 3))
     assert warned_of(result_of(draws)) == set()

@@ -16,8 +16,10 @@ import xarray
 import grhmc
 import synthetic_runs
 from grhmc.comparison import compare_results
-from grhmc.diagnosis import Finding
+from grhmc.diagnosis import Finding, record_diagnosis
 from grhmc.experiments.cache import cached
+from grhmc.models.variables import Variable
+from grhmc.results import build_datatree
 from grhmc.results.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 
 SOURCES = Path(grhmc.__file__).parent
@@ -92,8 +94,66 @@ def test_names_in_a_checkpoint_do_not_become_paths(tmp_path: Path) -> None:
 def test_a_diagnosis_read_from_a_file_is_data_only() -> None:
     result = synthetic_runs.make_result(2)
     result.attrs["diagnosis"] = "__import__('os').system('true')"
-    with pytest.raises(ValueError, match="Expecting value"):
+    with pytest.raises(ValueError, match=r"attribute 'diagnosis' is damaged .*Expecting value"):
         grhmc.diagnose(result)
+
+
+DAMAGED = [
+    "{{{",
+    "",
+    "null",
+    '"text"',
+    '{"a": 1}',
+    "[1]",
+    "[[]]",
+    "[{}]",
+    "[" * 100_000,
+    '[{"code": 1, "severity": "note", "message": ""}]',
+    '[{"code": "a", "severity": "worst", "message": ""}]',
+    '[{"code": "a", "severity": ["note"], "message": ""}]',
+    '[{"code": "a", "severity": "note", "message": "", "value": "x"}]',
+    '[{"code": "a", "severity": "note", "message": "", "value": 1' + "0" * 400 + "}]",
+    '[{"code": "a", "severity": "note", "message": "", "value": 1' + "0" * 5000 + "}]",
+    '[{"code": "a", "severity": "note", "message": "", "variables": "x"}]',
+    '[{"code": "a", "severity": "note", "message": "", "variables": {"x": 1}}]',
+    '[{"code": "a", "severity": "note", "message": "", "chains": [null]}]',
+    '[{"code": "a", "severity": "note", "message": "", "chains": 3}]',
+]
+
+
+@pytest.mark.parametrize("damaged", [*DAMAGED, 3, 2.5, np.ones(2)], ids=range(len(DAMAGED) + 3))
+def test_a_damaged_diagnosis_is_a_value_error_that_says_what_to_do(damaged: object) -> None:
+    result = synthetic_runs.make_result(2)
+    result.attrs["diagnosis"] = damaged
+    with pytest.raises(ValueError, match=r"(?s)damaged .*del result\.attrs"):
+        grhmc.diagnose(result)
+
+
+def test_a_run_whose_other_attributes_are_damaged_is_diagnosed() -> None:
+    result = synthetic_runs.make_result(2)
+    for damaged in ("many", [1], None, np.ones(2), 2.5):
+        result.attrs["tune"] = result.attrs["outcomes"] = damaged
+        grhmc.diagnose(result)
+
+
+def test_no_control_sequence_in_a_label_or_a_file_reaches_the_terminal() -> None:
+    evil = "\x1b]0;owned\x07\x1b[31m\u202e\x9b2J"
+    draws = np.random.default_rng(1).standard_normal((4, 200, 3))
+    draws[1] += 5.0
+    records = [synthetic_runs.make_record(chain, rows) for chain, rows in enumerate(draws)]
+    base = synthetic_runs.make_model()
+    axis = [Variable("x", (3,), ("place",))]
+    model = grhmc.LogDensity(3, base.address, variables=axis, coords={"place": [evil, "b", "c"]}, keep_alive=[base])
+    result = build_datatree(records, model, {})
+    with pytest.warns(grhmc.SamplingWarning) as caught:
+        record_diagnosis(result, None)
+    shown = [str(caught[0].message), str(grhmc.diagnose(result)), grhmc.summary(result).to_string()]
+    assert all("owned" in text for text in shown)
+    finding = Finding(evil, "warning", evil, (evil,))
+    result.attrs["diagnosis"] = grhmc.Report((Finding("wrong_gradient", "warning", evil), finding)).to_json()
+    report = grhmc.diagnose(result)
+    shown += [str(report), str(finding), repr(report), repr(finding)]
+    assert not [text for text in shown if set(text) & set("\x1b\x07\x9b\u202e")]
 
 
 def test_names_from_models_are_escaped_in_html() -> None:
@@ -101,8 +161,6 @@ def test_names_from_models_are_escaped_in_html() -> None:
     assert "<b on" not in compare_results(results)._repr_html_()
     draws = np.random.default_rng(1).standard_normal((4, 200, 3))
     draws[1] += 5.0
-    from grhmc.results import build_datatree
-
     records = [synthetic_runs.make_record(chain, rows) for chain, rows in enumerate(draws)]
     report = grhmc.diagnose(build_datatree(records, synthetic_runs.make_model([EVIL_NAME, "b", "c"]), {}))
     assert EVIL_NAME in str(report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import numbers
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from grhmc.diagnosis.modes import find_missed_places
 from grhmc.diagnosis.process import find_process_problems
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, Report
 from grhmc.diagnosis.tails import find_heavy_tails
+from grhmc.diagnosis.unusable import find_unusable_draws
 
 if TYPE_CHECKING:
     import xarray
@@ -61,7 +63,7 @@ def diagnose(result: xarray.DataTree, model: LogDensity | None = None) -> Report
     Raises
     ------
     ValueError
-        If the result lacks the groups `posterior` and `sample_stats`.
+        If the result lacks the groups `posterior` and `sample_stats`, or its attribute `diagnosis` is damaged.
     """
     missing = [name for name in ("posterior", "sample_stats") if name not in result.children]
     if missing:
@@ -72,39 +74,67 @@ def diagnose(result: xarray.DataTree, model: LogDensity | None = None) -> Report
     if statistics.sizes.get("draw", 0) == 0:
         message = "there are no draws: the run ended before the first one"
         return Report((Finding("few_draws", NOTE, message, value=0.0),))
-    findings = _findings_of_draws(result, statistics, model)
-    if model is not None:
-        findings += _findings_of_model(result, statistics, model)
-    elif ATTRIBUTE in result.attrs:
-        earlier = Report.from_json(result.attrs[ATTRIBUTE])
+    earlier = _earlier_report(result) if model is None else None
+    with warnings.catch_warnings():
+        # Squares of huge draws overflow, and figures of constant ones are 0/0: that must not end a run.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        findings = _findings_of_draws(result, statistics, model, is_known_of_tails=earlier is not None)
+        if model is not None:
+            findings += _findings_of_model(result, statistics, model)
+    if earlier is not None:
         found = {finding.code for finding in findings}
         findings += [finding for finding in earlier if finding.code in _CODES_OF_MODEL and finding.code not in found]
     return Report(tuple(sorted(findings, key=lambda finding: finding.severity != WARNING)))
+
+
+def _earlier_report(result: xarray.DataTree) -> Report | None:
+    """What was found at the end of the run, with the model at hand."""
+    if ATTRIBUTE not in result.attrs:
+        return None
+    try:
+        return Report.from_json(result.attrs[ATTRIBUTE])
+    except ValueError as error:
+        raise ValueError(
+            f"the result's attribute {ATTRIBUTE!r} is damaged ({error}); delete it (del result.attrs[{ATTRIBUTE!r}]) "
+            "to have the draws diagnosed anew"
+        ) from error
 
 
 _CODES_OF_MODEL = ("wrong_gradient", "unused_parameter", "heavy_tails", "missed_place")
 # Found by looking at the model, or only so.
 
 
-def _findings_of_draws(result: xarray.DataTree, statistics: xarray.Dataset, model: LogDensity | None) -> list[Finding]:
+def _findings_of_draws(
+    result: xarray.DataTree, statistics: xarray.Dataset, model: LogDensity | None, *, is_known_of_tails: bool
+) -> list[Finding]:
     n_draws = statistics.sizes["draw"]
     findings: list[Finding] = []
     dim = 1
     if "unconstrained_posterior" in result.children:
         unconstrained = result["unconstrained_posterior"].to_dataset()
         dim = unconstrained.sizes.get("unconstrained", 1)
-        findings += find_heavy_tails(unconstrained, None if model is None else functools.partial(gradient_at, model))
+        if not is_known_of_tails:
+            findings += find_heavy_tails(
+                unconstrained, None if model is None else functools.partial(gradient_at, model)
+            )
+    findings += find_unusable_draws(result, statistics["lp"].transpose("chain", "draw").to_numpy())
     findings += find_convergence_problems(
         result["posterior"].to_dataset(), statistics["lp"].transpose("chain", "draw").to_numpy()
     )
     is_short = any(finding.code == "bulk_ess" for finding in findings)
     findings += find_energy_problems(statistics.transpose("chain", "draw"), dim, is_short_of_draws=is_short)
     if "tuning" in result.children:
-        problems = find_process_problems(result["tuning"].to_dataset(), n_draws, int(result.attrs.get("tune", 0)))
+        problems = find_process_problems(result["tuning"].to_dataset(), n_draws, _n_tune(result))
         # The discrete process has no event rate: it is one over the mean length, which changes where windows end.
         is_discrete = "acceptance_rate" in statistics
         findings += [item for item in problems if not (is_discrete and item.code == "event_rate_moving")]
     return findings
+
+
+def _n_tune(result: xarray.DataTree) -> int:
+    """Draws of warm-up, 0 where the attribute is not a number."""
+    n_tune = result.attrs.get("tune", 0)
+    return int(n_tune) if isinstance(n_tune, numbers.Integral) else 0
 
 
 def _findings_of_model(result: xarray.DataTree, statistics: xarray.Dataset, model: LogDensity) -> list[Finding]:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, listed, listed_chains
-from grhmc.diagnosis.screening import Scalar, batch_mean_score, suspicious_scalars
+from grhmc.diagnosis.screening import Scalar, batch_mean_score, half_chain_score, suspicious_scalars
 
 if TYPE_CHECKING:
     import xarray
 
-R_HAT_LIMIT = 1.1
-"""Above this the chains disagree by more than chance, if there are as many draws as by default."""
+R_HAT_LIMIT = 1.05
+"""Above this the chains disagree by more than chance, if there are as many draws as by default: a warning."""
+
+R_HAT_NOTED = 1.01
+"""Above this (Vehtari et al. 2021) a note is made."""
 
 ESS_PER_CHAIN = 100
 """Effective draws wanted of each chain (Vehtari et al. 2021): fewer are noted."""
@@ -33,7 +36,7 @@ FEWEST_DRAWS = 20
 TAIL_PROBABILITIES = (0.05, 0.95)
 
 _CAUTION = 2.5
-# The rough ESS is off by a quarter now and then: below this many times what is wanted, ArviZ is asked.
+# The rough ESS is off by a quarter now and then: below this many times what is wanted, ArviZ is asked; R-hat likewise.
 
 _APART = 1.0
 # Within-chain standard deviations from the other chains' median mean: a chain that is off.
@@ -64,8 +67,14 @@ def find_convergence_problems(posterior: xarray.Dataset, log_density: np.ndarray
     if n_draws < FEWEST_DRAWS:
         message = f"only {n_draws} draws per chain: too few to tell whether the chains have converged"
         return [Finding("few_draws", NOTE, message, value=n_draws, limit=FEWEST_DRAWS)]
-    wanted = _CAUTION * ESS_PER_CHAIN * n_chains
-    scalars = suspicious_scalars(posterior, batch_mean_score, limit=n_chains * n_draws / wanted)
+    draws_per_effective = n_chains * n_draws / (_CAUTION * ESS_PER_CHAIN * n_chains)
+    disagreement = (noted_r_hat(n_chains, n_draws) ** 2 - 1.0) / _CAUTION
+
+    def score(standardized: np.ndarray) -> np.ndarray:
+        rough = [batch_mean_score(standardized) / draws_per_effective, half_chain_score(standardized) / disagreement]
+        return np.concatenate(rough)
+
+    scalars = suspicious_scalars(posterior, score, limit=1.0)
     figures = _figures(scalars)
     chain_names = [int(chain) for chain in posterior["chain"].values]
     return [
@@ -77,14 +86,23 @@ def find_convergence_problems(posterior: xarray.Dataset, log_density: np.ndarray
 
 
 def r_hat_limit(n_chains: int, n_draws: int) -> float:
-    """`R_HAT_LIMIT`, or what chance allows where the ESS is `ESS_SHARE` of fewer draws, whichever is more.
+    """`R_HAT_LIMIT`, or what chance allows where the ESS is `ESS_SHARE` of fewer draws, whichever is more."""
+    effective = min(float(ESS_PER_CHAIN * n_chains), ESS_SHARE * n_chains * n_draws)
+    return max(R_HAT_LIMIT, _r_hat_by_chance(n_chains, effective))
+
+
+def noted_r_hat(n_chains: int, n_draws: int) -> float:
+    """`R_HAT_NOTED`, or what chance allows where draws are independent, but few."""
+    return max(R_HAT_NOTED, _r_hat_by_chance(n_chains, float(n_chains * n_draws)))
+
+
+def _r_hat_by_chance(n_chains: int, effective: float) -> float:
+    """What R-hat exceeds once in a thousand by chance.
 
     With m half-chains and E effective draws, R-hat² − 1 is about (m / E) times a mean square's excess over 1, which
     exceeds 2.5 to 4 once in a thousand.
     """
-    half_chains = 2 * max(n_chains, 2)
-    effective = min(float(FEWEST_ESS_PER_CHAIN * n_chains), ESS_SHARE * n_chains * n_draws)
-    return max(R_HAT_LIMIT, math.sqrt(1.0 + 3.0 * half_chains / max(effective, 1.0)))
+    return math.sqrt(1.0 + 3.0 * 2 * max(n_chains, 2) / max(effective, 1.0))
 
 
 def _figures(scalars: list[Scalar]) -> _Figures:
@@ -112,7 +130,7 @@ def _r_hat(figures: _Figures, n_chains: int, n_draws: int, chain_names: list[int
     limit = r_hat_limit(n_chains, n_draws)
     above = [int(i) for i in np.argsort(-figures.r_hat) if figures.r_hat[i] > limit]
     if not above:
-        return []
+        return _noted_r_hat(figures, noted_r_hat(n_chains, n_draws))
     names = tuple(figures.scalars[i].label for i in above)
     worst = figures.scalars[above[0]].values
     first, *rest = names
@@ -132,6 +150,19 @@ def _r_hat(figures: _Figures, n_chains: int, n_draws: int, chain_names: list[int
     )
     concerned = tuple(chain_names[c] for c in off)
     return [Finding("r_hat", WARNING, message, names, concerned, float(figures.r_hat[above[0]]), limit)]
+
+
+def _noted_r_hat(figures: _Figures, limit: float) -> list[Finding]:
+    above = [int(i) for i in np.argsort(-figures.r_hat) if figures.r_hat[i] > limit]
+    if not above:
+        return []
+    names = tuple(figures.scalars[i].label for i in above)
+    largest = float(figures.r_hat[above[0]])
+    message = (
+        f"R-hat of {listed(names)} is above {limit:.2f} (at most {largest:.3f}): the chains do not agree as closely as "
+        "they should. Means are right to within `mcse_mean` (grhmc.summary); for results to publish take more draws."
+    )
+    return [Finding("r_hat", NOTE, message, names, (), largest, limit)]
 
 
 def _chains_that_are_off(values: np.ndarray) -> list[int]:

@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from grhmc._terminal import without_control_characters
+
 NOTE, WARNING = "note", "warning"
 """Severities: worth knowing, and: do not use the draws before you have understood this."""
 
 _WIDTH = 100
 _MAX_NAMED = 5
+_LONGEST_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Finding:
     limit: float = math.nan
 
     def __str__(self) -> str:
-        return f"[{self.code}] {self.message}"
+        return without_control_characters(f"[{self.code}] {self.message}")
 
     def to_dict(self) -> dict[str, Any]:
         """What JSON can hold: nan and infinities become None."""
@@ -59,16 +62,21 @@ class Finding:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Finding:
-        """The inverse of `to_dict`."""
-        figures = {name: math.nan if data.get(name) is None else float(data[name]) for name in ("value", "limit")}
-        return cls(
-            str(data["code"]),
-            str(data["severity"]),
-            str(data["message"]),
-            tuple(map(str, data.get("variables", ()))),
-            tuple(map(int, data.get("chains", ()))),
-            **figures,
-        )
+        """The inverse of `to_dict`.
+
+        Raises
+        ------
+        ValueError
+            If something is missing or of another type.
+        """
+        if not isinstance(data, dict):
+            raise ValueError(f"a finding must be an object with code, severity and message, not {_shown(data)}")
+        code, severity, message = (_checked(data, name, str) for name in ("code", "severity", "message"))
+        if severity not in (NOTE, WARNING):
+            raise ValueError(f"a finding's severity must be {NOTE!r} or {WARNING!r}, not {_shown(severity)}")
+        variables = tuple(_checked_list(data, "variables", str))
+        chains = tuple(_checked_list(data, "chains", int))
+        return cls(code, severity, message, variables, chains, _figure(data, "value"), _figure(data, "limit"))
 
 
 @dataclass(frozen=True)
@@ -137,8 +145,54 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """The inverse of `to_json`."""
-        return cls(tuple(Finding.from_dict(item) for item in json.loads(text)))
+        """The inverse of `to_json`.
+
+        Raises
+        ------
+        ValueError
+            If the text is not what `to_json` writes, whatever it is.
+        """
+        try:
+            items = json.loads(text)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"a report must be JSON as of Report.to_json, not {_shown(text)}: {error}") from None
+        if not isinstance(items, list):
+            raise ValueError(f"a report must be a list of findings in JSON, not {_shown(items)}")
+        return cls(tuple(Finding.from_dict(item) for item in items))
+
+
+def _shown(value: object) -> str:
+    """The beginning of a value, for an error message."""
+    try:
+        return repr(value)[:_LONGEST_SHOWN]
+    except (RecursionError, ValueError):  # nested too deeply, or a number of too many digits
+        return f"a {type(value).__name__}"
+
+
+def _checked(data: dict[str, Any], name: str, kind: type) -> Any:
+    value = data.get(name)
+    if not isinstance(value, kind):
+        raise ValueError(f"a finding's {name} must be a {kind.__name__}, not {_shown(value)}")
+    return value
+
+
+def _checked_list(data: dict[str, Any], name: str, kind: type) -> list[Any]:
+    values = data.get(name, [])
+    if not isinstance(values, list | tuple) or not all(isinstance(value, kind) for value in values):
+        raise ValueError(f"a finding's {name} must be a list of {kind.__name__}, not {_shown(values)}")
+    return list(values)
+
+
+def _figure(data: dict[str, Any], name: str) -> float:
+    value = data.get(name)
+    if value is None:
+        return math.nan
+    if not isinstance(value, float | int):
+        raise ValueError(f"a finding's {name} must be a number or null, not {_shown(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"a finding's {name} is an integer that no float can hold") from None
 
 
 def listed(names: tuple[str, ...] | list[str]) -> str:

@@ -88,6 +88,14 @@ def batch_mean_score(standardized: np.ndarray) -> np.ndarray:
     return np.stack(scores)
 
 
+def half_chain_score(standardized: np.ndarray) -> np.ndarray:
+    """How far the means of half-chains are apart: their variance in variances, about R-hat² − 1; shape (1, entries)."""
+    n_chains, n_draws, n_entries = standardized.shape
+    half = n_draws // 2
+    means = standardized[:, : 2 * half].reshape(n_chains * 2, half, n_entries).mean(axis=1)
+    return means.var(axis=0, ddof=1)[np.newaxis]
+
+
 def _blocks(dataset: xarray.Dataset) -> Iterator[tuple[str, int, np.ndarray]]:
     """Variables as (chains, draws, entries), a block of entries at a time, with the first entry's number."""
     for name, array in dataset.data_vars.items():

@@ -1,7 +1,8 @@
 """Find tails so heavy that means and standard deviations may not exist.
 
-Three signs, because a chain that has not yet been far out does not show by itself how far out there is: how many draws
-are far out, how their distances are distributed, and, with the model at hand, how the density falls off out there.
+With the model at hand its density decides: how it falls off where the draws furthest out are, and several times further
+out. No draw has been there, but a density that is light ends there, and one that is heavy goes on as it did. Draws
+alone cannot tell a heavy tail from a light one that is much wider than the bulk (several modes, a mixture of scales).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grhmc.diagnosis.report import WARNING, Finding, listed
+from grhmc.diagnosis.report import NOTE, WARNING, Finding, listed
 from grhmc.diagnosis.screening import Scalar, suspicious_scalars
 
 if TYPE_CHECKING:
@@ -26,11 +27,14 @@ FAR = 8.0
 
 FAR_SHARE_LIMIT = 0.015
 """Of draws that far out: an exponential has 0.001, the square of a normal 0.006, Student's t with 2 degrees of freedom
-0.01, with 1 degree 0.05."""
+0.01, with 1 degree 0.05; but a mixture of normals with sds 0.1 and 1 has 0.06."""
 
 DECAY_LIMIT = 3.5
-"""Of −(q − median) ∂ log π/∂q far out, which tends to ν + 1 for Student's t and grows without bound for a normal and
-an exponential: it is 5.5 or more at 8 robust standard deviations in these."""
+"""Of −(q − median) ∂ log π/∂q far out, which tends to ν + 1 for Student's t and grows without bound for lighter tails:
+in a normal it is 64 already at 8 standard deviations."""
+
+_MULTIPLES = (3.0, 10.0)
+# Of the distance of the furthest draws. A normal's decay grows by 9 and 100, an exponential's by 3 and 10.
 
 _FEWEST_DRAWS = 1000
 # In all: of fewer the shape is known to no better than 0.2.
@@ -51,8 +55,13 @@ class _Tail(NamedTuple):
     decay: float
 
     @property
-    def is_heavy(self) -> bool:
-        return self.shape > TAIL_SHAPE_LIMIT or self.far_share > FAR_SHARE_LIMIT or self.decay < DECAY_LIMIT
+    def severity(self) -> str | None:
+        """How serious it is, None if it is not."""
+        if not np.isnan(self.decay):
+            return WARNING if self.decay < DECAY_LIMIT else None
+        if self.shape > TAIL_SHAPE_LIMIT:
+            return WARNING
+        return NOTE if self.far_share > FAR_SHARE_LIMIT else None
 
 
 def largest_deviation_score(standardized: np.ndarray) -> np.ndarray:
@@ -73,14 +82,26 @@ def find_heavy_tails(unconstrained: xarray.Dataset, gradient: Gradient | None = 
         return []
     scalars = suspicious_scalars(unconstrained, largest_deviation_score, _SUSPICIOUS_DEVIATION)
     tails = [tail for scalar in scalars if (tail := _examine(scalar, unconstrained, gradient)) is not None]
-    heavy = sorted((tail for tail in tails if tail.is_heavy), key=lambda tail: -tail.far_share)
-    if not heavy:
+    severities = {tail.severity for tail in tails}
+    severity = next((severity for severity in (WARNING, NOTE) if severity in severities), None)
+    if severity is None:
         return []
+    heavy = sorted((tail for tail in tails if tail.severity == severity), key=lambda tail: -tail.far_share)
+    return [_finding(heavy, severity)]
+
+
+def _finding(heavy: list[_Tail], severity: str) -> Finding:
     names = tuple(tail.label for tail in heavy)
     first, *rest = names
     others = f" (also of {listed(rest)})" if rest else ""
     worst = heavy[0]
     like = f"{worst.far_share:.1%} of the draws are more than {FAR:g} robust standard deviations out"
+    if severity == NOTE:
+        message = (
+            f"the tails of {first}{others} are heavy, or much wider than the bulk: {like}. Draws alone cannot tell "
+            "which; grhmc.diagnose(result, model) can."
+        )
+        return Finding("heavy_tails", NOTE, message, names, (), worst.far_share, FAR_SHARE_LIMIT)
     if worst.decay < DECAY_LIMIT:
         freedom = max(worst.decay - 1.0, 0.0)
         like += f", where the density falls off like Student's t with about {freedom:.1g} degrees of freedom"
@@ -90,46 +111,61 @@ def find_heavy_tails(unconstrained: xarray.Dataset, gradient: Gradient | None = 
         "quantiles only, and no further than two runs agree. A flat or Cauchy-like prior can be made more informative; "
         "the posterior may even be improper."
     )
-    return [Finding("heavy_tails", WARNING, message, names, (), worst.far_share, FAR_SHARE_LIMIT)]
+    return Finding("heavy_tails", WARNING, message, names, (), worst.far_share, FAR_SHARE_LIMIT)
 
 
 def _examine(scalar: Scalar, unconstrained: xarray.Dataset, gradient: Gradient | None) -> _Tail | None:
     """A coordinate's tails, or None if no draw is far out."""
     median, lower, upper = np.quantile(scalar.values, (0.5, 0.25, 0.75))
-    if not upper > lower:
+    width = (upper - lower) / 1.35
+    if not (width > 0.0 and np.isfinite(width)):
         return None
-    distance = np.abs(scalar.values - median) / ((upper - lower) / 1.35)
+    distance = np.abs(scalar.values - median) / width
     if distance.max() <= FAR:
         return None
-    from arviz_stats.base import array_stats
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        shape = float(np.nan_to_num(array_stats.pareto_khat(scalar.values, chain_axis=0, draw_axis=1)))
     decay = np.nan
     if gradient is not None and scalar.index >= 0:
-        decay = _decay(scalar, unconstrained, float(median), distance, gradient)
+        decay = _decay(scalar.index, unconstrained, distance, gradient)
+    shape = _shape(scalar.values) if np.isnan(decay) else np.nan
     label = scalar.label.removeprefix("position[").removesuffix("]")
     return _Tail(label, shape, float(np.mean(distance > FAR)), decay)
 
 
-def _decay(
-    scalar: Scalar, unconstrained: xarray.Dataset, median: float, distance: np.ndarray, gradient: Gradient
-) -> float:
-    """−(q − median) ∂ log π/∂q at the draws furthest out, its median.
+def _shape(values: np.ndarray) -> float:
+    """Of a generalized Pareto distribution fitted to the heavier tail; 0 where a tail is a single value."""
+    from arviz_stats.base import array_stats
 
-    Of the coordinate alone, or of all together less 1 for each of the others, whichever is larger: on a ridge (a
-    banana) the density does not fall off along the coordinate, but along the ridge.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        try:
+            return float(np.nan_to_num(array_stats.pareto_khat(values, chain_axis=0, draw_axis=1)))
+        except ValueError:  # "All tail values are the same": a chain that is stuck far out
+            return 0.0
+
+
+def _decay(index: int, unconstrained: xarray.Dataset, distance: np.ndarray, gradient: Gradient) -> float:
+    """−(q − median) ∂ log π/∂q beyond the draws furthest out, its median; nan where no gradient could be had.
+
+    A tail is heavy along a coordinate with the others left where they are (independent ones), or along the ray from
+    the centre, less 1 for each of the others (a multivariate t): whichever falls off more slowly. The largest over the
+    multiples counts: a density that is light ends at one of them.
     """
     positions = unconstrained["position"].transpose("chain", "draw", ...).to_numpy()
     points = positions.reshape(-1, positions.shape[-1])
     centre = np.median(points, axis=0)
     furthest = np.argsort(-distance.ravel())[:_N_EXTREME]
-    values = []
-    for index in furthest[distance.ravel()[furthest] > FAR]:
-        slopes = gradient(points[index])
-        if slopes is not None:
-            alone = -(points[index, scalar.index] - median) * slopes[scalar.index]
-            together = -float((points[index] - centre) @ slopes) - (len(centre) - 1)
-            values.append(max(alone, together))
-    return float(np.median(values)) if values else np.nan
+    furthest = furthest[distance.ravel()[furthest] > FAR]
+    return max(_decay_at(multiple, index, points[furthest], centre, gradient) for multiple in _MULTIPLES)
+
+
+def _decay_at(multiple: float, index: int, points: np.ndarray, centre: np.ndarray, gradient: Gradient) -> float:
+    """The median over the points, moved out by a multiple; infinite where the density ends on the way."""
+    alone, together = [], []
+    for point in points:
+        offset = multiple * (point - centre)
+        beyond = point.copy()
+        beyond[index] = centre[index] + offset[index]
+        along, outwards = gradient(beyond), gradient(centre + offset)
+        alone.append(np.inf if along is None else -offset[index] * along[index])
+        together.append(np.inf if outwards is None else -float(offset @ outwards) - (len(centre) - 1))
+    return float(min(np.median(alone), np.median(together)))
