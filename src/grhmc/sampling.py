@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import platform
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -12,16 +13,25 @@ import numpy as np
 
 from grhmc._version import __version__
 from grhmc.diagnosis import record_diagnosis
+from grhmc.draws_at_stake import (
+    attach,
+    build_whatever_fails,
+    diagnose_whatever_fails,
+    held_back_warnings,
+    loading_libraries,
+    show_warnings,
+)
 from grhmc.models.as_log_density import as_log_density
 from grhmc.models.log_density import LogDensity
 from grhmc.models.path_functions import PathFunctionSet
 from grhmc.outcomes import Outcome, SamplingError, explain
-from grhmc.results.datatree import build_datatree
+from grhmc.results.datatree import plain_arrays
 from grhmc.run.chain import Chain
+from grhmc.run.chain_record import ChainRecord, records_of_run
 from grhmc.run.executors import run_chains
-from grhmc.run.interrupt import worth_keeping
+from grhmc.run.interrupt import CtrlC, worth_keeping
 from grhmc.run.programme import final_stage, initial_centre, initial_event_rate, initial_scale, warmup_stages
-from grhmc.run.progress import ChainSnapshot, progress_view
+from grhmc.run.progress import ChainSnapshot, SteadyView, progress_view
 from grhmc.run.seeds import chain_generators
 from grhmc.run.starting_points import find_start, parse_init
 from grhmc.settings import EventSettings, IntegratorSettings, PaperWarmup, ProcessSettings, RunSettings, ScaleSettings
@@ -157,11 +167,13 @@ def sample(
         scale=ScaleSettings.parse(scale, model.dim),
     )
     stages = [*warmup_stages(settings), final_stage(settings)]
-    run = prepare(model, settings, stages, init, path_functions)
-    result = run_to_end(model, settings, run, path_functions)
-    if diagnose:
-        record_diagnosis(result, model if check_gradient else None)
-    return result
+    with CtrlC() as ctrl_c:
+        with ctrl_c.raising():
+            run = prepare(model, settings, stages, init, path_functions)
+        if ctrl_c.error is not None:  # it was raised where C code called back, and nobody heard of it
+            raise ctrl_c.error
+    checked = model if check_gradient else None
+    return run_to_end(model, settings, run, path_functions, record_diagnosis if diagnose else None, checked)
 
 
 def check_model(model: Any) -> LogDensity:
@@ -187,6 +199,7 @@ def prepare(
         functions = (path_functions.address, path_functions.user_data, len(path_functions.names))
     chains: list[Chain] = []
     start = None
+    records = records_of_run(settings, stages, model.dim, functions[2], settings.chains)
     for index, (rng, given) in enumerate(zip(generators, starts, strict=True)):
         start, gradient = find_start(model, rng, given, partner=start if index % 2 else None)
         if settings.check_gradient:
@@ -205,6 +218,7 @@ def prepare(
                 scale=initial_scale(settings, gradient, model, start),
                 event_rate=initial_event_rate(settings, model.dim),
                 path_functions=functions,
+                records=records[index],
             )
         )
     return chains
@@ -227,47 +241,99 @@ def run_to_end(
     settings: RunSettings,
     chains: list[Chain],
     path_functions: PathFunctionSet | None,
+    diagnosis: Callable[[xarray.DataTree, LogDensity | None], None] | None = None,
+    checked_model: LogDensity | None = None,
 ) -> xarray.DataTree:
-    """Advance the chains to their end, show progress, and build the result; what was drawn survives any error."""
+    """Advance the chains to their end, show progress, and build the result; what was drawn survives any error.
+
+    `diagnosis`, if any, is called with the result and `checked_model`.
+    """
     names = () if path_functions is None else path_functions.names
-
-    def build() -> xarray.DataTree:
+    display = SteadyView(progress_view(len(chains), settings.progress_bar))
+    with CtrlC() as ctrl_c:
+        with loading_libraries(diagnosis is not None):
+            failure, finished = _advance(chains, settings, display, path_functions, ctrl_c)
         records = worth_keeping([chain.record() for chain in chains])
-        return build_datatree(records, model, result_attributes(settings, chains), names)
+        result: Any = None
+        try:
+            with held_back_warnings() as caught:
+                result, problem = build_whatever_fails(
+                    records, model, lambda: result_attributes(settings, chains), names, ctrl_c
+                )
+                failure = failure or problem
+                if failure is None and not finished:
+                    failure = _interruption(records, settings, ctrl_c)
+                if failure is None and display.problem:
+                    warnings.warn(f"progress could not be shown: {display.problem}", stacklevel=2)
+                if failure is None and diagnosis is not None:
+                    failure = diagnose_whatever_fails(functools.partial(diagnosis, result, checked_model), ctrl_c)
+            if failure is None:
+                show_warnings(caught, stacklevel=3)
+        except BaseException as error:
+            failure = error
+        if failure is not None:
+            raise attach(failure, plain_arrays(records) if result is None else result)
+    return result
 
-    with progress_view(len(chains), settings.progress_bar) as view:
-        finished = run_chains(chains, settings.n_threads, lambda: view.update([snapshot(chain) for chain in chains]))
+
+def _advance(
+    chains: list[Chain],
+    settings: RunSettings,
+    display: SteadyView,
+    path_functions: PathFunctionSet | None,
+    ctrl_c: CtrlC,
+) -> tuple[BaseException | None, bool]:
+    """Advance the chains to their end; what stopped them, if it was an error, and whether they came to it."""
+    try:
+        with display:
+            finished = run_chains(
+                chains,
+                settings.n_threads,
+                lambda: display.update([snapshot(chain) for chain in chains]),
+                is_interrupted=lambda: ctrl_c.is_pressed,
+            )
+        return _failure(chains, settings, path_functions), finished
+    except BaseException as error:
+        return error, False
+
+
+def _failure(
+    chains: list[Chain], settings: RunSettings, path_functions: PathFunctionSet | None
+) -> BaseException | None:
+    """Why chains could not go on, if one could not."""
     for chain in chains:
         if chain.outcome == Outcome.DENSITY_RAISED:
             error = chain.model.take_exception()
-            if error is None:
-                source = "the log density" if path_functions is None else "the log density or a path function"
-                error = SamplingError(
-                    f"chain {chain.index}, {chain.stage.name}: {source} reported an exception without saying which.",
-                    chain.outcome,
-                )
-            error.partial_result = build()  # pyright: ignore[reportAttributeAccessIssue]
-            raise error
+            if error is not None:
+                return error
+            source = "the log density" if path_functions is None else "the log density or a path function"
+            return SamplingError(
+                f"chain {chain.index}, {chain.stage.name}: {source} reported an exception without saying which.",
+                chain.outcome,
+            )
     for chain in chains:
         if chain.outcome in (Outcome.STEP_BUDGET_USED, Outcome.STUCK):
             words = explain(chain.outcome, max_gradients=settings.integrator.max_gradients_per_draw)
             where = chain.process.clock[0].time
-            raise SamplingError(
-                f"chain {chain.index}, {chain.stage.name}, process time {where:.4g}: {words}",
-                chain.outcome,
-                build(),
+            return SamplingError(
+                f"chain {chain.index}, {chain.stage.name}, process time {where:.4g}: {words}", chain.outcome
             )
-    result = build()
-    if not finished:
-        n_chains, n_draws = result["sample_stats"]["lp"].shape
-        if n_draws == 0 and not settings.save_warmup:
-            raise KeyboardInterrupt
-        warnings.warn(
-            f"interrupted: the result holds {n_draws} of {settings.draws} draws of {n_chains} of {settings.chains} "
-            "chains",
-            stacklevel=3,
-        )
-    return result
+    return None
+
+
+def _interruption(records: Sequence[ChainRecord], settings: RunSettings, ctrl_c: CtrlC) -> BaseException | None:
+    """Warn that the run was cut short; if it left nothing, or by another exception, that is to be raised."""
+    n_draws = min(len(record.draws) for record in records)
+    if not isinstance(ctrl_c.error, KeyboardInterrupt | None):
+        return ctrl_c.error
+    if n_draws == 0 and not settings.save_warmup:
+        return ctrl_c.error or KeyboardInterrupt()
+    warnings.warn(
+        f"interrupted: the result holds {n_draws} of {settings.draws} draws of {len(records)} of {settings.chains} "
+        "chains",
+        stacklevel=2,
+    )
+    return None
 
 
 def snapshot(chain: Chain) -> ChainSnapshot:

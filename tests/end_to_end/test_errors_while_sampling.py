@@ -98,7 +98,7 @@ def normal_that_raises_far_out(q, gradient):
 
 def test_an_exception_in_compiled_code_reaches_the_user() -> None:
     with pytest.raises(ValueError, match="beyond") as raised:
-        sample(grhmc.from_numba(normal_that_raises_far_out, 1), init=[0.1])
+        sample(grhmc.from_numba(normal_that_raises_far_out, 1), init=[-1.0])
     assert raised.value.partial_result["posterior"]["x"].shape[1] < 200  # type: ignore[attr-defined]
 
 
@@ -152,3 +152,36 @@ def test_an_exception_in_a_path_function_is_a_sampling_error() -> None:
     with pytest.raises(grhmc.SamplingError, match="path function") as raised:
         sample(grhmc.from_numba(normal, 1), path_functions=functions)
     assert raised.value.partial_result["posterior"]["x"].shape[1] < 200  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"tune": 0},
+        {"process": "continuous", "tune": 0},
+        {"warmup": "paper", "process": "continuous"},
+        {"scale": [1.0, 1.0], "tune": 0, "event_rate": 0.2, "process": "continuous"},
+        {"check_gradient": False},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_an_exception_at_any_of_the_first_calls_reaches_the_user(settings: dict[str, Any], error: type) -> None:
+    """Starting points, gradient check, first scale, first evaluation of each chain, first steps."""
+    for n_calls in range(0, 30, 1 if error is RuntimeError else 4):
+        with pytest.raises(error) as raised:
+            sample(failing_after(n_calls, lambda: error("made up")), **settings)
+        assert "density" in [entry.name for entry in raised.traceback], n_calls
+
+
+def test_a_density_that_is_not_finite_the_second_time_is_an_error() -> None:
+    calls = 0
+
+    def density(q: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal calls
+        calls += 1
+        return (-0.5 * float(q @ q) if calls == 1 else -math.inf), -q
+
+    with pytest.raises(grhmc.InitializationError, match="nothing but its argument"):
+        sample(grhmc.from_python(density, 2), scale=[1.0, 1.0], chains=1, check_gradient=False)

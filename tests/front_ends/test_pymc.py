@@ -84,6 +84,22 @@ def test_draws_come_back_constrained_with_deterministics(compiled):
     assert model.constrain(q[:0])["theta"].shape == (0, 8)
 
 
+def test_a_deterministic_that_raises_is_nan_and_the_rest_is_there():
+    from pytensor.raise_op import Assert
+
+    with pymc.Model() as model:
+        x = pymc.Normal("x")
+        pymc.Deterministic("bounded", Assert("x is too large")(x, x < 1.0))
+        pymc.Deterministic("is_positive", (x > 0).astype(int))
+    density = grhmc.from_pymc(model)
+    draws = np.array([[0.5], [2.0], [-1.0]])
+    with pytest.warns(RuntimeWarning, match="bounded in 1 of 3 draws.*x is too large"):
+        values = density.constrain(draws)
+    np.testing.assert_array_equal(values["x"], draws[:, 0])
+    np.testing.assert_array_equal(values["bounded"], [0.5, np.nan, -1.0])
+    np.testing.assert_array_equal(values["is_positive"], [1, 1, 0])
+
+
 def test_shapes_of_all_kinds_and_names_of_all_kinds():
     with pymc.Model(coords={"pair": [("a", 1), ("b", 2)]}) as model:
         model.add_coord("plain", length=3)

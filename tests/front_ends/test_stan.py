@@ -3,6 +3,7 @@
 import json
 import pickle
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,15 +161,41 @@ def test_no_starting_point_gives_stans_reason():
         grhmc.sample(model, chains=1, draws=10, tune=10, progress_bar=False)
 
 
-def test_outputs_that_stan_cannot_compute_are_nan_with_a_warning():
-    program = (
-        "parameters { real x; } model { x ~ std_normal(); } "
-        'generated quantities { real y = x; if (x > 1) reject("too large"); }'
-    )
-    model = grhmc.from_stan(program)
-    with pytest.warns(RuntimeWarning, match="1 of 3 draws.*too large"):
-        values = model.constrain(np.array([[0.0], [2.0], [0.5]]))
-    np.testing.assert_array_equal(np.isnan(values["y"]), [False, True, False])
+FAILS_IN_PLACES = """
+    parameters { real x; real<lower=0> s; }  // generated quantities { }
+    transformed parameters { real t = 2 * x; if (x > 2) reject("t is {too} large"); }
+    model { x ~ std_normal(); s ~ exponential(1); }
+    generated  quantities /* } */ { real y = x; if (x > 1) reject("y is } too large"); }
+"""
+
+
+def test_what_stan_cannot_compute_of_a_draw_is_nan_and_the_rest_is_there():
+    model = grhmc.from_stan(FAILS_IN_PLACES)
+    draws = np.array([[0.0, 0.0], [1.5, 1.0], [0.5, -1.0], [2.5, 2.0]])
+    with pytest.warns(RuntimeWarning, match=r"t, y in 2 of 4 draws.*t is .too. large"):
+        values = model.constrain(draws)
+    np.testing.assert_array_equal(values["x"], draws[:, 0])
+    np.testing.assert_allclose(values["s"], np.exp(draws[:, 1]))
+    np.testing.assert_array_equal(values["t"], [0.0, 3.0, 1.0, np.nan])
+    np.testing.assert_array_equal(values["y"], [0.0, np.nan, 0.5, np.nan])
+    assert model.constrain_each(draws).failed == {"t": 1, "y": 2}
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    ["real y = normal_rng(0, x);", 'if (x > 1) reject("no");real y = x;', "int y = poisson_log_rng(20 + 2*x);"],
+)
+def test_parameters_do_not_depend_on_whether_generated_quantities_fail(quantity):
+    program = "parameters { real x; } model { x ~ std_normal(); }"
+    settings: dict[str, Any] = {"seed": 1, "draws": 200, "tune": 50, "progress_bar": False, "diagnose": False}
+    expected = grhmc.sample(grhmc.from_stan(program), **settings)["posterior"]["x"].to_numpy()
+    with pytest.warns(UserWarning, match=r"y could not be computed in \d+ of 800 draws") as caught:
+        result = grhmc.sample(grhmc.from_stan(f"{program} generated quantities {{ {quantity} }}"), **settings)
+    assert len(caught) == 1
+    np.testing.assert_array_equal(result["posterior"]["x"], expected)
+    n_missing = int(np.isnan(result["posterior"]["y"]).sum())
+    assert 0 < n_missing < 800
+    assert json.loads(result.attrs["failed_outputs"]) == {"y": n_missing}
 
 
 @pytest.mark.parametrize(

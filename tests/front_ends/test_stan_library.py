@@ -44,3 +44,13 @@ def test_what_the_library_says_about_the_data_is_passed_on(library):
 
 def test_gradients_are_checked_through_the_adapter(library):
     grhmc.from_stan(library).check_gradient(np.array([0.5, -1.0]))
+
+
+def test_what_a_library_cannot_compute_of_a_draw_is_nan_and_the_rest_is_there(library):
+    model = grhmc.from_stan(library, {"outputs": 1})
+    draws = np.array([[0.5, 7.0], [1.5, 8.0], [2.5, 9.0]])
+    with pytest.warns(RuntimeWarning, match=r"t, y in 2 of 3 draws.*t is too large"):
+        values = model.constrain(draws)
+    np.testing.assert_array_equal(values["x"], draws)
+    np.testing.assert_array_equal(values["t"], [1.0, 3.0, np.nan])
+    np.testing.assert_array_equal(values["y"], [1.5, np.nan, np.nan])

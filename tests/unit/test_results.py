@@ -17,6 +17,7 @@ from grhmc.results import (
     load_checkpoint,
     save_checkpoint,
 )
+from grhmc.results.side_by_side import side_by_side
 
 SHAPES = {"mu": (), "none": (0,), "L": (2, 1, 3), "v": (1,), "beta[1,2]": (), "log sd": ()}
 DIM = 10
@@ -142,14 +143,86 @@ def test_more_chains_than_draws_is_no_reason_to_warn():
     assert synthetic_runs.make_result(4, n_draws=2)["posterior"]["x"].shape == (4, 2, 3)
 
 
-def test_wrong_lengths_from_the_model_are_refused():
+def test_wrong_lengths_from_the_model_leave_the_posterior_out():
     class Broken(LogDensity):
         def constrain(self, draws):
             return {"x": draws[:3]}
 
-    model = Broken(3, ADDRESS)
-    with pytest.raises(ValueError, match=r"one value of 'x' per draw, 20 of them"):
-        build_datatree([synthetic_runs.make_record()], model, {})
+    record = synthetic_runs.make_record()
+    with pytest.warns(UserWarning, match=r"no group posterior.*one value of 'x' per draw, 20 of them"):
+        result = build_datatree([record], Broken(3, ADDRESS), {})
+    assert "posterior" not in result.children
+    assert np.array_equal(result["unconstrained_posterior"]["position"].to_numpy()[0], record.draws)
+
+
+class FailsBelow(LogDensity):
+    """Variables that are twice the coordinates, where the first coordinate is above a limit."""
+
+    def __init__(self, limit):
+        super().__init__(3, ADDRESS, variables=[Variable("x", (3,))])
+        self.limit = limit
+
+    def constrain(self, draws):
+        if np.any(draws[:, 0] < self.limit):
+            raise FloatingPointError("too small")
+        return {"x": 2 * draws, "sign": np.ones(len(draws), dtype=np.int64)}
+
+
+def test_draws_that_the_model_cannot_constrain_are_nan_and_counted():
+    records = [synthetic_runs.make_record(chain) for chain in range(2)]
+    draws = np.stack([record.draws for record in records])
+    limit = float(np.quantile(draws[..., 0], 0.2))
+    with pytest.warns(UserWarning, match=r"x, sign could not be computed in 8 of 40 draws.*too small"):
+        result = build_datatree(records, FailsBelow(limit), {})
+    expected = np.where(draws[..., [0]] < limit, np.nan, 2 * draws)
+    np.testing.assert_array_equal(result["posterior"]["x"], expected)
+    np.testing.assert_array_equal(result["unconstrained_posterior"]["position"], draws)
+    assert json.loads(result.attrs["failed_outputs"]) == {"x": 8, "sign": 8}
+
+
+def test_a_chain_whose_draws_all_fail_does_not_take_the_others_along():
+    records = [synthetic_runs.make_record(chain) for chain in range(2)]
+    records[0].draws[:, 0] = -100.0
+    records[1].draws[:, 0] = 1.0
+    with pytest.warns(UserWarning, match=r"20 of 40 draws.*too small"):
+        posterior = build_datatree(records, FailsBelow(0.0), {})["posterior"]
+    assert np.isnan(posterior["x"].to_numpy()[0]).all()
+    np.testing.assert_array_equal(posterior["x"].to_numpy()[1], 2 * records[1].draws)
+
+
+def test_a_long_run_is_constrained_in_pieces(monkeypatch):
+    monkeypatch.setattr("grhmc.results.constrained._NUMBERS_AT_ONCE", 21)
+    records = [synthetic_runs.make_record(chain) for chain in range(2)]
+    draws = np.stack([record.draws for record in records])
+    posterior = build_datatree(records, FailsBelow(-np.inf), {})["posterior"]
+    np.testing.assert_array_equal(posterior["x"], 2 * draws)
+    assert posterior["sign"].dtype == np.int64
+
+
+def test_without_draws_that_can_be_constrained_there_is_no_posterior():
+    with pytest.warns(UserWarning, match="no group posterior.*FloatingPointError: too small"):
+        result = build_datatree([synthetic_runs.make_record()], FailsBelow(np.inf), {})
+    assert "posterior" not in result.children
+    assert result["sample_stats"]["lp"].shape == (1, 20)
+
+
+def test_arrays_side_by_side_are_stacked_without_a_copy():
+    block = np.arange(48.0).reshape(4, 6, 2)
+    for chains, rows, axes in ((range(4), slice(0, 6), slice(None)), ([1, 3], slice(2, 5), 1), ([2], slice(1, 4), 0)):
+        parts = [block[chain][rows, axes] for chain in chains]
+        stacked = side_by_side(parts)
+        np.testing.assert_array_equal(stacked, np.stack(parts))
+        assert np.shares_memory(stacked, block)
+    for parts in (
+        [block[0], block[1], block[3]],  # at unequal distances
+        [block[2], block[1]],
+        [block[0], block[0]],
+        [block[0], block[1].copy()],
+        [block[0].T, np.array(block[1].T)],
+        [block[0][:0], block[1][:0]],
+        [np.zeros(3), np.ones(3)],
+    ):
+        np.testing.assert_array_equal(side_by_side(parts), np.stack(parts))
 
 
 def test_no_records_is_an_error():

@@ -15,7 +15,7 @@ from numba.core import cgutils, config
 from numba.extending import intrinsic
 
 from grhmc._jit import array_kernel, kernel
-from grhmc.density_pointer import DENSITY_PROTOTYPE, FINE, NON_FINITE_DENSITY, NON_FINITE_GRADIENT
+from grhmc.density_pointer import DENSITY_PROTOTYPE, EXCEPTION, FINE, NON_FINITE_DENSITY, NON_FINITE_GRADIENT
 from grhmc.dynamics.aligned import aligned_zeros
 from grhmc.dynamics.standardization import Standardization
 
@@ -31,6 +31,9 @@ class Density(NamedTuple):
         Scratch: where it is evaluated, and the gradient there.
     value : ndarray, shape (1,)
         Scratch: the log density.
+    stop : ndarray of int, shape (1,)
+        `GO_ON`; another thread writes `STOP` to have the next evaluation left out, which answers with `STOPPED` and
+        the code of an exception. So a chain stops within a gradient, however long its trajectories are.
     """
 
     address: int
@@ -38,11 +41,15 @@ class Density(NamedTuple):
     point: np.ndarray
     gradient: np.ndarray
     value: np.ndarray
+    stop: np.ndarray
+
+
+GO_ON, STOP, STOPPED = 0, 1, 2
 
 
 def init_density(address: int, user_data: int, dim: int) -> Density:
     """Allocate the scratch that goes with a pointer."""
-    return Density(address, user_data, aligned_zeros(dim), aligned_zeros(dim), np.zeros(1))
+    return Density(address, user_data, aligned_zeros(dim), aligned_zeros(dim), np.zeros(1), np.zeros(1, dtype=np.int64))
 
 
 _DOUBLE_POINTER = ir.DoubleType().as_pointer()
@@ -98,6 +105,9 @@ def evaluate_force(
 def evaluate_at_point(density: Density, standardization: Standardization, force: np.ndarray) -> tuple[int, float]:
     """`evaluate_force` where `density.point` holds the position already, in the units of the parameters."""
     point, gradient = density.point, density.gradient
+    if density.stop[0] != GO_ON:
+        density.stop[0] = STOPPED
+        return EXCEPTION, -np.inf
     code = call_pointer(density.address, density.user_data, point, gradient, density.value)
     if code != FINE:
         return code, -np.inf

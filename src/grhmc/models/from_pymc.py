@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from grhmc.models.from_numba import NumbaDensity
 from grhmc.models.log_density import LogDensity
 from grhmc.models.optional_packages import import_for
+from grhmc.models.outputs import Outputs, describe
 from grhmc.models.pymc_graph import PymcGraph, compile_model, read_shared
 from grhmc.models.variables import Variable, name_coordinates
 
@@ -28,7 +30,7 @@ class PymcDensity(NumbaDensity):
         self._model = model
         self._graph = graph
         start = _ravel(graph, graph.initial_point(0))
-        examples = graph.outputs(start[np.newaxis], data)
+        examples = _examples(graph, start, data)
         dims = {name: _dims(model, name) for name in graph.output_names}
         super().__init__(
             graph.log_density,
@@ -52,13 +54,48 @@ class PymcDensity(NumbaDensity):
         return _ravel(self._graph, self._graph.initial_point(int(rng.integers(2**31))))
 
     def constrain(self, draws: np.ndarray) -> dict[str, np.ndarray]:
-        """Free variables and deterministics of unconstrained draws, shape (n, dim)."""
+        """Free variables and deterministics of unconstrained draws, shape (n, dim).
+
+        A deterministic that raises an exception is nan, and a warning counts it.
+        """
         draws = np.asarray(draws, dtype=np.float64)
         if draws.ndim != 2 or draws.shape[1] != self.dim:
             raise ValueError(f"draws must have shape (n, {self.dim}), got {draws.shape}")
         if len(draws) == 0:
             return {variable.name: np.zeros((0, *variable.shape)) for variable in self.variables}
-        return dict(zip(self._graph.output_names, self._graph.outputs(draws, self.data), strict=True))
+        outputs = self.constrain_each(draws)
+        if outputs.failed:
+            warnings.warn(
+                f"PyMC could not compute {', '.join(outputs.failed)} in {max(outputs.failed.values())} of {len(draws)} "
+                f"draws, where they are nan now: {outputs.message}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return outputs.values
+
+    def constrain_each(self, draws: np.ndarray) -> Outputs:
+        """The same with counts in place of a warning."""
+        names, graph = self._graph.output_names, self._graph
+        try:
+            return Outputs(dict(zip(names, graph.outputs(draws, self.data), strict=True)), {}, "")
+        except Exception:
+            pass  # a deterministic that raises in one draw: the others are computed one by one
+        values = {v.name: np.full((len(draws), *v.shape), np.nan) for v in self.variables}
+        n_failed, message = dict.fromkeys(names, 0), ""
+        for row, draw in enumerate(draws):
+            try:
+                for name, value in zip(names, graph.outputs(draw[np.newaxis], self.data), strict=True):
+                    values[name][row] = value[0]
+                continue
+            except Exception:
+                pass
+            for k, name in enumerate(names):
+                try:
+                    values[name][row] = graph.output_alone(k, draw, self.data)
+                except Exception as error:
+                    n_failed[name] += 1
+                    message = describe(error)
+        return Outputs(values, {name: count for name, count in n_failed.items() if count}, message)
 
     def attributes(self) -> dict[str, str]:
         """How exactly the draws can be repeated."""
@@ -145,6 +182,22 @@ def _from_bytes(pickled: bytes, data: tuple[np.ndarray, ...]) -> LogDensity:
 def _ravel(graph: PymcGraph, point: dict[str, np.ndarray]) -> np.ndarray:
     parts = [np.ravel(point[variable.name]) for variable in graph.values]
     return np.concatenate(parts).astype(np.float64)
+
+
+def _examples(graph: PymcGraph, start: np.ndarray, data: tuple[np.ndarray, ...]) -> list[np.ndarray]:
+    """Outputs at a starting point, for their shapes; at another one where a deterministic raises an exception."""
+    seed = 0
+    while True:
+        try:
+            return graph.outputs(start[np.newaxis], data)
+        except Exception:
+            seed += 1
+            if seed > _MOST_STARTS:
+                raise
+            start = _ravel(graph, graph.initial_point(seed))
+
+
+_MOST_STARTS = 20
 
 
 def _dims(model: Any, name: str) -> tuple[str, ...] | None:

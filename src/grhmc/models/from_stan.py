@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from grhmc.models.stan_blocks import without_blocks
 from grhmc.models.stan_density import StanDensity
 from grhmc.models.stan_library import StanInstance, StanLibrary
-from grhmc.models.stan_program import Source, compile_program, read_data, read_program
+from grhmc.models.stan_program import Source, compile_program, is_interpreted, read_data, read_program
 
 
 def from_stan(
@@ -62,7 +64,9 @@ def from_stan(
     Notes
     -----
     An error in the program, such as ``reject()`` or a covariance that is not positive definite, means "outside the
-    support" during sampling. The values of generated quantities with random numbers depend on the draw and `seed` only.
+    support" during sampling. Where generated quantities fail they alone are nan in the result, with a warning; where
+    transformed parameters do, these too. The values of generated quantities with random numbers depend on the draw and
+    `seed` only.
     """
     is_stan_model = _is_stan_model(program)
     if seed is None:
@@ -99,5 +103,19 @@ def _make(
     seed: int,
 ) -> StanDensity:
     path, json_data = compile_program(source, json.loads(data), backend)
-    instance = StanInstance(StanLibrary(path), json_data, seed)
+    library = StanLibrary(path)
+    simpler = None
+    if is_interpreted(json_data) and source.code:
+        simpler = functools.partial(_make_simpler, source, data, seed, library)
+    instance = StanInstance(library, json_data, seed, simpler)
     return StanDensity(instance, dims, coords, (_make, (source, data, backend, dims, coords, seed)))
+
+
+def _make_simpler(source: Source, data: str, seed: int, library: StanLibrary) -> list[StanInstance]:
+    """The program without generated quantities, and the parameters alone: the interpreter computes all or nothing."""
+    simpler = []
+    for dropped in (("generated quantities",), ("generated quantities", "model", "transformed parameters")):
+        shorter = source._replace(code=without_blocks(source.code, dropped))
+        _, json_data = compile_program(shorter, json.loads(data), "stanli")
+        simpler.append(StanInstance(library, json_data, seed))
+    return simpler

@@ -11,6 +11,7 @@ import numpy as np
 from grhmc.density_pointer import DENSITY_PROTOTYPE, call_density
 from grhmc.models.contract_check import ContractReport, check_contract
 from grhmc.models.gradient_check import check_gradient, find_unused_coordinates
+from grhmc.models.outputs import Outputs, constrain_each
 from grhmc.models.pickling import portable
 from grhmc.models.variables import (
     Variable,
@@ -133,6 +134,23 @@ class LogDensity:
             constrained[variable.name] = columns.reshape(len(draws), *variable.shape)
             start += variable.size
         return constrained
+
+    def constrain_each(self, draws: np.ndarray) -> Outputs:
+        """What `constrain` gives, with NaN in the variables that could not be computed, and a count of those.
+
+        To override where a model knows which of its variables failed; here it is all of a draw's.
+
+        Parameters
+        ----------
+        draws : ndarray, shape (n, dim), float64
+            At least one.
+
+        Raises
+        ------
+        Exception
+            What `constrain` raised, if it did at every draw.
+        """
+        return constrain_each(self, draws)
 
     def evaluate(self, q: Any) -> tuple[float, np.ndarray, int]:
         """Evaluate through the pointer, as the sampler does.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ class PymcGraph(NamedTuple):
         Jitted: ``f(q, gradient, *data) -> log density``.
     outputs : callable
         ``f(draws, data)`` -> list of arrays, one per name in `output_names`, with the draws along the first axis.
+    output_alone : callable
+        ``f(k, draw, data)`` -> output k of one draw; for draws where `outputs` raises.
     output_names : tuple of str
     values : tuple
         Model variables of the unconstrained parameters, in the order of the coordinates.
@@ -35,6 +38,7 @@ class PymcGraph(NamedTuple):
 
     log_density: Callable[..., Any]
     outputs: Callable[[np.ndarray, Sequence[np.ndarray]], list[np.ndarray]]
+    output_alone: Callable[[int, np.ndarray, Sequence[np.ndarray]], np.ndarray]
     output_names: tuple[str, ...]
     values: tuple[Any, ...]
     value_shapes: tuple[tuple[int, ...], ...]
@@ -77,7 +81,7 @@ def compile_model(model: Any) -> PymcGraph:
     shared = _shared_inputs([log_density, *constrained])
     return PymcGraph(
         _compile_log_density(log_density, gradients, values, shapes, shared),
-        _compile_outputs(constrained, values, shapes, shared),
+        *_compile_outputs(constrained, values, shapes, shared),
         tuple(variable.name for variable in outputs),
         values,
         shapes,
@@ -177,22 +181,30 @@ def _as_function_of_point(
 
 def _compile_outputs(
     outputs: Sequence[Any], values: Sequence[Any], shapes: Sequence[tuple[int, ...]], shared: Sequence[Any]
-) -> Callable[[np.ndarray, Sequence[np.ndarray]], list[np.ndarray]]:
+) -> tuple[Callable[..., list[np.ndarray]], Callable[..., np.ndarray]]:
+    """All outputs of many draws, and one output of one draw."""
     from pymc.pytensorf import compile as compile_graph
     from pytensor.compile.mode import Mode
 
     with_data, data = _data_inputs(outputs, shared)
     point, with_point = _as_function_of_point(with_data, values, shapes)
-    # Evaluated once per draw at most: compiling would take longer than it saves.
-    function = compile_graph(
-        [point, *data],
-        with_point,
-        mode=Mode(linker="py", optimizer="fast_compile"),
-        on_unused_input="ignore",
-    )
+
+    def compiled(wanted: Any) -> Callable[..., Any]:
+        # Evaluated once per draw at most: compiling would take longer than it saves.
+        mode = Mode(linker="py", optimizer="fast_compile")
+        return compile_graph([point, *data], wanted, mode=mode, on_unused_input="ignore")
+
+    function = compiled(with_point)
 
     def evaluate(draws: np.ndarray, values_of_data: Sequence[np.ndarray]) -> list[np.ndarray]:
         rows = [function(draw, *values_of_data) for draw in draws]
         return [np.stack([np.asarray(row[k]) for row in rows]) for k in range(len(outputs))]
 
-    return evaluate
+    @functools.cache
+    def function_alone(k: int) -> Callable[..., Any]:
+        return compiled(with_point[k])
+
+    def evaluate_alone(k: int, draw: np.ndarray, values_of_data: Sequence[np.ndarray]) -> np.ndarray:
+        return np.asarray(function_alone(k)(draw, *values_of_data))
+
+    return evaluate, evaluate_alone

@@ -12,6 +12,7 @@ import numpy as np
 
 from grhmc.models import stan_adapter
 from grhmc.models.log_density import LogDensity
+from grhmc.models.outputs import Outputs
 from grhmc.models.stan_library import StanInstance, StanLibrary
 from grhmc.models.stan_names import parse_columns
 from grhmc.models.tree_names import parse_dims
@@ -74,19 +75,31 @@ class StanDensity(LogDensity):
     def constrain(self, draws: np.ndarray) -> dict[str, np.ndarray]:
         """Parameters, transformed parameters and generated quantities of unconstrained draws, shape (n, dim).
 
-        Where Stan raises an error, all variables of the draw are nan, and a warning gives Stan's message.
+        What Stan cannot compute is nan, and a warning counts it: the generated quantities of a draw, or its transformed
+        parameters too.
         """
         draws = np.asarray(draws, dtype=np.float64)
         if draws.ndim != 2 or draws.shape[1] != self.dim:
             raise ValueError(f"draws must have shape (n, {self.dim}), got {draws.shape}")
-        values, n_failed, message = self.instance.constrain(draws)
-        if n_failed:
+        outputs = self.constrain_each(draws)
+        if outputs.failed:
             warnings.warn(
-                f"Stan could not compute the outputs of {n_failed} of {len(draws)} draws, which are nan now: {message}",
+                f"Stan could not compute {', '.join(outputs.failed)} in {max(outputs.failed.values())} of {len(draws)} "
+                f"draws, where they are nan now: {outputs.message}",
                 RuntimeWarning,
                 stacklevel=2,
             )
-        return {name: values[:, columns] for name, columns in self._columns.items()}
+        return outputs.values
+
+    def constrain_each(self, draws: np.ndarray) -> Outputs:
+        """The same with counts in place of a warning."""
+        values, n_failed, message = self.instance.constrain(draws)
+        failed = {name: int(n_failed[columns].max()) for name, columns in self._columns.items()}
+        return Outputs(
+            {name: values[:, columns] for name, columns in self._columns.items()},
+            {name: count for name, count in failed.items() if count},
+            message,
+        )
 
     def take_message(self) -> str:
         """Stan's message from the last evaluation that failed, or an empty string; forgets it."""

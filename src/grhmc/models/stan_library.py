@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import weakref
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,9 @@ class StanInstance:
         JSON.
     seed : int
         For random numbers in ``transformed data`` and ``generated quantities``.
+    simpler : callable, optional
+        Makes instances of the same program without its generated quantities, and without its transformed parameters
+        too, for libraries that cannot leave these out. Called at the first draw whose outputs fail.
 
     Attributes
     ----------
@@ -114,7 +118,14 @@ class StanInstance:
         With Stan's message, if the data do not fit the program.
     """
 
-    def __init__(self, library: StanLibrary, data: str, seed: int) -> None:
+    def __init__(
+        self,
+        library: StanLibrary,
+        data: str,
+        seed: int,
+        simpler: Callable[[], Sequence[StanInstance]] | None = None,
+    ) -> None:
+        self._simpler = simpler
         self.library = library
         self.data = data
         self.seed = seed
@@ -134,10 +145,10 @@ class StanInstance:
         self.coordinate_names = name_stan_coordinates(
             _split(library.param_unc_names(self.pointer)),
             parameters,
-            lambda points: self._constrain(points, len(parameters), only_parameters=True)[0],
+            lambda points: self._constrain_parameters(points, len(parameters)),
         )
 
-    def constrain(self, draws: np.ndarray) -> tuple[np.ndarray, int, str]:
+    def constrain(self, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
         """Evaluate all outputs.
 
         Parameters
@@ -148,8 +159,10 @@ class StanInstance:
         Returns
         -------
         values : ndarray, shape (n, len(names))
-            Rows where Stan raised an error are nan.
-        n_failed : int
+            NaN what Stan cannot compute: where it raises an error, the parameters alone may be fine, or these and the
+            transformed parameters.
+        n_failed : ndarray of int, shape (len(names),)
+            In how many rows each output is missing.
         message : str
             Stan's, for the last row that failed.
 
@@ -158,30 +171,67 @@ class StanInstance:
         Random numbers of a draw's generated quantities come from a generator seeded by the draw itself and the model's
         seed. So they depend on nothing else: not on the other draws, the number of chains, or where a run was resumed.
         """
-        return self._constrain(draws, len(self.names))
-
-    def _constrain(
-        self, draws: np.ndarray, n_outputs: int, *, only_parameters: bool = False
-    ) -> tuple[np.ndarray, int, str]:
         draws = np.ascontiguousarray(draws, dtype=np.float64)
-        values = np.empty((len(draws), n_outputs))
-        message = ctypes.c_char_p()
-        reference = ctypes.byref(message)
-        constrain = self.library.param_constrain
-        with_random = self._has_generated_quantities and not only_parameters
-        n_failed, text, rng = 0, "", None
+        values = np.empty((len(draws), len(self.names)))
+        n_failed, message = np.zeros(len(self.names), dtype=np.int64), ""
         for row, output in zip(draws, values, strict=True):
-            if with_random:
-                rng = self.library.rng_construct(zlib.crc32(row.tobytes(), self.seed), None)
-            q, result = row.ctypes.data, output.ctypes.data
-            if constrain(self.pointer, not only_parameters, with_random, q, result, rng, reference):
-                output.fill(np.nan)
-                n_failed += 1
-                text = self.library.take_message(message)
-                message.value = None
-            if with_random:
-                self.library.rng_destruct(rng)
-        return values, n_failed, text
+            text = self._constrain_row(row, output, True, self._has_generated_quantities)
+            if text is not None:
+                message = text
+                n_failed[self._constrain_in_part(row, output) :] += 1
+        return values, n_failed, message
+
+    def _constrain_row(
+        self, row: np.ndarray, output: np.ndarray, with_transformed: bool, with_generated: bool
+    ) -> str | None:
+        """Write outputs of one draw; Stan's message if they cannot be computed, and then they are not written."""
+        library, message = self.library, ctypes.c_char_p()
+        rng = library.rng_construct(zlib.crc32(row.tobytes(), self.seed), None) if with_generated else None
+        try:
+            status = library.param_constrain(
+                self.pointer,
+                with_transformed,
+                with_generated,
+                row.ctypes.data,
+                output.ctypes.data,
+                rng,
+                ctypes.byref(message),
+            )
+        finally:
+            if rng is not None:
+                library.rng_destruct(rng)
+        return library.take_message(message) if status else None
+
+    def _constrain_in_part(self, row: np.ndarray, output: np.ndarray) -> int:
+        """Write the first outputs, as many as can be computed, and NaN behind them; their number."""
+        output.fill(np.nan)
+        for instance, with_transformed, n_outputs in self._parts:
+            known = np.empty(n_outputs)
+            if instance._constrain_row(row, known, with_transformed, False) is None:
+                output[:n_outputs] = known
+                return n_outputs
+        return 0
+
+    @functools.cached_property
+    def _parts(self) -> list[tuple[StanInstance, bool, int]]:
+        """Who computes the first outputs, with transformed parameters or without, and how many: most first."""
+        instances = (self,) if self._simpler is None else tuple(self._simpler())
+        parts = []
+        for instance in instances:
+            for with_transformed in (True, False):
+                names = _split(self.library.param_names(instance.pointer, with_transformed, False))
+                if names == self.names[: len(names)]:
+                    parts.append((instance, with_transformed, len(names)))
+        return sorted(parts, key=lambda part: -part[2])
+
+    def _constrain_parameters(self, draws: np.ndarray, n_parameters: int) -> np.ndarray:
+        """The parameters alone; NaN where they cannot be computed."""
+        values = np.full((len(draws), n_parameters), np.nan)
+        for row, output in zip(np.ascontiguousarray(draws, dtype=np.float64), values, strict=True):
+            known = np.empty(n_parameters)
+            if self._constrain_row(row, known, False, False) is None:
+                output[:] = known
+        return values
 
 
 def _split(names: bytes) -> Sequence[str]:

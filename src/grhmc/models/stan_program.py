@@ -16,6 +16,7 @@ import numpy as np
 from grhmc._files import private_folder
 
 _LIBRARY_SUFFIXES = (".so", ".dylib", ".dll")
+_PROGRAM = "__stanli"  # of the data: where stanli looks for it
 _INSTALL = (
     "install one with pip install 'grhmc[stan]' (stanli interprets Stan programs; bridgestan compiles them, with a C++ "
     "compiler), or pass the path of a compiled model (.so)"
@@ -126,6 +127,11 @@ def compile_program(source: Source, data: Mapping[str, Any], backend: str) -> tu
     return _compile(source), json.dumps(data)
 
 
+def is_interpreted(json_data: str) -> bool:
+    """Whether `compile_program` wrote these data for stanli, with the program among them."""
+    return f'"{_PROGRAM}": ' in json_data
+
+
 def _interpret(source: Source, data: Mapping[str, Any]) -> tuple[str, str]:
     """The interpreter's library is the same for all programs; the program travels with the data."""
     try:
@@ -142,7 +148,7 @@ def _interpret(source: Source, data: Mapping[str, Any]) -> tuple[str, str]:
         raise ImportError("the installed stanli package has no runtime library; reinstall it")
     name = Path(source.file).stem if source.file else "program"
     return str(libraries[0]), json.dumps(
-        {**data, "__stanli": {"build_id": stanli.build_id(), "mir": program, "name": name}}
+        {**data, _PROGRAM: {"build_id": stanli.build_id(), "mir": program, "name": name}}
     )
 
 

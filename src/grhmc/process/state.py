@@ -251,18 +251,28 @@ def _cut_weights(tableau: TableauArrays) -> np.ndarray:
     return weights
 
 
-def init_records(dim: int, n_draws: int, n_intervals: int, n_functions: int, n_history: int) -> Records:
-    """Allocate the records of a whole run."""
-    return Records(
-        draws=aligned_zeros(n_draws, dim),
-        statistics=np.zeros((n_draws, len(STATISTICS))),
-        interval_position=aligned_zeros(n_intervals, dim),
-        interval_squared=aligned_zeros(n_intervals, dim),
-        interval_functions=np.zeros((n_intervals, n_functions)),
-        interval_duration=np.zeros(n_intervals),
-        history_time=np.zeros(n_history),
-        history_scale=aligned_zeros(n_history, dim),
-        history_centre=aligned_zeros(n_history, dim),
-        history_event_rate=np.zeros(n_history),
-        history_gradients=np.zeros(n_history, dtype=np.int64),
-    )
+def init_records(
+    n_chains: int, dim: int, n_draws: int, n_intervals: int, n_functions: int, n_history: int
+) -> list[Records]:
+    """Allocate the records of a whole run, one per chain; rows of all chains lie in one piece of memory."""
+    draws = aligned_zeros(n_chains, n_draws, dim)
+    statistics = np.zeros((n_chains, n_draws, len(STATISTICS)))
+    position, squared = aligned_zeros(n_chains, n_intervals, dim), aligned_zeros(n_chains, n_intervals, dim)
+    functions = np.zeros((n_chains, n_intervals, n_functions))
+    duration = np.zeros((n_chains, n_intervals))
+    return [
+        Records(
+            draws=draws[chain],
+            statistics=statistics[chain],
+            interval_position=position[chain],
+            interval_squared=squared[chain],
+            interval_functions=functions[chain],
+            interval_duration=duration[chain],
+            history_time=np.zeros(n_history),
+            history_scale=aligned_zeros(n_history, dim),
+            history_centre=aligned_zeros(n_history, dim),
+            history_event_rate=np.zeros(n_history),
+            history_gradients=np.zeros(n_history, dtype=np.int64),
+        )
+        for chain in range(n_chains)
+    ]

@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+
+from grhmc.models.outputs import describe
+from grhmc.results.constrained import constrained
+from grhmc.results.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     import xarray
@@ -70,7 +76,7 @@ class Record(Protocol):
 
     @property
     def statistics(self) -> Mapping[str, np.ndarray]:
-        """Per draw, by name."""
+        """Per draw, by name; counts and flags may be doubles."""
         ...
 
     @property
@@ -109,10 +115,12 @@ def build_datatree(
     model: LogDensity,
     attrs: Mapping[str, Any],
     function_names: Sequence[str] = (),
+    interruptible: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> xarray.DataTree:
-    """Put the chains' records together.
+    """Put the chains' records together, without a copy of the draws where they lie side by side in memory.
 
-    Chains of unequal length, as an interrupt leaves them, are cut to the shortest.
+    Chains of unequal length, as an interrupt leaves them, are cut to the shortest. What the model cannot compute is
+    left out, with a warning: the draws as the sampler sees them are always there.
 
     Parameters
     ----------
@@ -125,6 +133,8 @@ def build_datatree(
         None, integers beyond 64 bits) is written as text.
     function_names : sequence of str
         Of the time-averaged functions.
+    interruptible : callable
+        Makes the context in which the model computes its variables: where a Ctrl-C may be raised.
 
     Returns
     -------
@@ -139,7 +149,13 @@ def build_datatree(
     Raises
     ------
     ValueError
-        If there are no records, or the model returns a variable of the wrong length.
+        If there are no records.
+
+    Warns
+    -----
+    UserWarning
+        If the model cannot compute its variables: at some draws, where they are NaN then, and the attribute
+        ``failed_outputs`` counts them; or at all, and then the group ``posterior`` is missing.
     """
     if not records:
         raise ValueError("records must hold at least one chain")
@@ -147,22 +163,22 @@ def build_datatree(
 
     draws = _stack([record.draws for record in records])
     warmup_draws = _stack([record.warmup_draws for record in records])
-    groups = {
-        "posterior": _posterior("posterior", records, model, draws),
-        "sample_stats": _dataset(
-            "sample_stats",
-            records,
-            _stack_each([record.statistics for record in records], draws.shape[1]),
-        ),
-    }
-    if warmup_draws.shape[1]:
-        groups["warmup_posterior"] = _posterior("warmup_posterior", records, model, warmup_draws)
-        groups["warmup_sample_stats"] = _dataset(
-            "warmup_sample_stats",
-            records,
-            _stack_each([record.warmup_statistics for record in records], warmup_draws.shape[1]),
+    failed: dict[str, int] = {}
+    groups = {}
+    for prefix, positions, statistics in (
+        ("", draws, [record.statistics for record in records]),
+        ("warmup_", warmup_draws, [record.warmup_statistics for record in records]),
+    ):
+        n_draws = positions.shape[1]
+        if prefix and not n_draws:
+            continue
+        posterior = _posterior(f"{prefix}posterior", records, model, positions, failed, interruptible)
+        if posterior is not None:
+            groups[f"{prefix}posterior"] = posterior
+        groups[f"{prefix}sample_stats"] = _dataset(
+            f"{prefix}sample_stats", records, _typed(_stack_each(statistics, n_draws))
         )
-    coordinates = {UNCONSTRAINED: list(model.coordinate_names)}
+    coordinates = {UNCONSTRAINED: np.array(model.coordinate_names, dtype=np.str_)}
     groups["unconstrained_posterior"] = _dataset(
         "unconstrained_posterior",
         records,
@@ -172,14 +188,12 @@ def build_datatree(
     )
     groups["time_average"] = _time_average(records, coordinates, function_names)
     groups["tuning"] = _tuning(records, coordinates)
-    if model.observed_data:
-        groups["observed_data"] = _dataset(
-            "observed_data",
-            records,
-            {name: np.asarray(values) for name, values in model.observed_data.items()},
-            sample_dims=(),
-        )
+    observed = _observed_data(records, model)
+    if observed is not None:
+        groups["observed_data"] = observed
     storable = {str(name): _storable(value) for name, value in attrs.items()}
+    if failed:
+        storable["failed_outputs"] = json.dumps(failed)
     library = {name: storable[name] for name in _LIBRARY if name in storable}
     for group in groups.values():
         group.attrs.update(library)
@@ -190,6 +204,27 @@ def build_datatree(
 
 _LIBRARY = ("inference_library", "inference_library_version")
 # Which ArviZ's schema wants in every group.
+
+
+def build_plain_datatree(records: Sequence[Record], model: LogDensity, attrs: Mapping[str, Any]) -> xarray.DataTree:
+    """The draws as the sampler sees them and their statistics, by xarray alone: for when `build_datatree` fails."""
+    import xarray
+
+    chains = {"chain": [int(record.chain) for record in records]}
+    draws = _stack([record.draws for record in records])
+    statistics = _typed(_stack_each([record.statistics for record in records], draws.shape[1]))
+    position = xarray.Dataset({"position": (("chain", "draw", UNCONSTRAINED), draws)}, chains)
+    position = position.assign_coords({UNCONSTRAINED: np.array(model.coordinate_names, dtype=np.str_)})
+    dataset = xarray.Dataset({name: (("chain", "draw"), values) for name, values in statistics.items()}, chains)
+    tree = xarray.DataTree.from_dict({"unconstrained_posterior": position, "sample_stats": dataset})
+    tree.attrs = {str(name): _storable(value) for name, value in attrs.items()}
+    return tree
+
+
+def plain_arrays(records: Sequence[Record]) -> dict[str, np.ndarray]:
+    """The same as arrays: ``position`` (chain, draw, unconstrained) and statistics (chain, draw); needs no library."""
+    draws = _stack([record.draws for record in records])
+    return {"position": draws, **_stack_each([record.statistics for record in records], draws.shape[1])}
 
 
 def _dataset(
@@ -232,29 +267,61 @@ def _without_objects(values: np.ndarray) -> np.ndarray:
     return np.array(values.astype(str), dtype=np.str_) if values.dtype.hasobject else values
 
 
-def _posterior(group: str, records: Sequence[Record], model: LogDensity, draws: np.ndarray) -> xarray.Dataset:
-    """The model's variables from unconstrained draws of shape (chains, draws, dim)."""
-    n_chains, n_draws, dim = draws.shape
-    if n_draws:
-        constrained = model.constrain(draws.reshape(n_chains * n_draws, dim))
-    else:  # a front-end need not know what to do with no draws at all
-        constrained = {variable.name: np.zeros((0, *variable.shape)) for variable in model.variables}
-    variables = {}
-    for name, values in constrained.items():
-        values = np.asarray(values)
-        if values.shape[:1] != (n_chains * n_draws,):
-            raise ValueError(
-                f"the model's constrain() must return one value of {name!r} per draw, "
-                f"{n_chains * n_draws} of them; it returned shape {values.shape}"
-            )
-        variables[name] = values.reshape(n_chains, n_draws, *values.shape[1:])
-    return _dataset(
-        group,
-        records,
-        variables,
-        dims={v.name: v.dims for v in model.variables if v.dims is not None},
-        coords=model.coords,
-    )
+def _posterior(
+    group: str,
+    records: Sequence[Record],
+    model: LogDensity,
+    draws: np.ndarray,
+    failed: dict[str, int],
+    interruptible: Callable[[], AbstractContextManager[object]],
+) -> xarray.Dataset | None:
+    """The model's variables from unconstrained draws of shape (chains, draws, dim); None if it cannot compute them.
+
+    Adds to `failed` how often each variable could not be computed.
+    """
+    try:
+        variables, counts, message = constrained(model, draws, interruptible)
+        dataset = _dataset(
+            group,
+            records,
+            variables,
+            dims={v.name: v.dims for v in model.variables if v.dims is not None},
+            coords=model.coords,
+        )
+    except (Exception, KeyboardInterrupt) as error:
+        warnings.warn(
+            f"the result has no group {group}: the model's variables could not be computed from the draws. These are "
+            f"in unconstrained_posterior. The reason: {describe(error)}",
+            stacklevel=3,
+        )
+        return None
+    n_draws = draws.shape[0] * draws.shape[1]
+    for name, count in counts.items():
+        failed[name] = failed.get(name, 0) + count
+    if counts:
+        names = ", ".join(list(counts)[:_MOST_NAMED]) + (", ..." if len(counts) > _MOST_NAMED else "")
+        warnings.warn(
+            f"{names} could not be computed in {max(counts.values())} of {n_draws} draws of {group}, and {_IS_NAN}: "
+            f"{message}",
+            stacklevel=3,
+        )
+    return dataset
+
+
+_MOST_NAMED = 8
+_IS_NAN = "is NaN there. Means that leave NaN out, as those of xarray, are then means given that nothing failed"
+
+
+def _observed_data(records: Sequence[Record], model: LogDensity) -> xarray.Dataset | None:
+    """The model's data, if it knows them and they can be stored."""
+    if not model.observed_data:
+        return None
+    data = {name: np.asarray(values) for name, values in model.observed_data.items()}
+    try:
+        return _dataset("observed_data", records, data, sample_dims=())
+    except Exception as error:
+        warnings.warn(f"the result has no group observed_data: {describe(error)}", stacklevel=3)
+        return None
 
 
 def _time_average(
@@ -298,14 +365,27 @@ def _tuning(records: Sequence[Record], coordinates: Mapping[str, Any]) -> xarray
 
 
 def _stack(per_chain: Sequence[np.ndarray], length: int | None = None) -> np.ndarray:
-    """Stack along a new first axis, cut to the shortest, or to `length`."""
+    """Stack along a new first axis, cut to the shortest, or to `length`; a view where `side_by_side` finds one."""
     if length is None:
         length = min(len(rows) for rows in per_chain)
-    return np.stack([rows[:length] for rows in per_chain])
+    return side_by_side([rows[:length] for rows in per_chain])
 
 
 def _stack_each(per_chain: Sequence[Mapping[str, np.ndarray]], length: int) -> dict[str, np.ndarray]:
     return {name: _stack([arrays[name] for arrays in per_chain], length) for name in per_chain[0]}
+
+
+def _typed(statistics: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Counts as integers, flags as booleans: kernels write doubles."""
+    for name in statistics:
+        if name in _COUNTS:
+            statistics[name] = statistics[name].astype(np.int64, copy=False)
+        elif name == "diverging":
+            statistics[name] = statistics[name].astype(np.bool_, copy=False)
+    return statistics
+
+
+_COUNTS = ("n_gradients", "n_steps", "n_rejected", "n_events")
 
 
 def _stack_padded(per_chain: Sequence[np.ndarray]) -> np.ndarray:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.coefficients import TABLEAUS
+from grhmc.dynamics.density_call import GO_ON, STOP, STOPPED
 from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
 from grhmc.events.refreshment import draw_hot_momentum, draw_momentum
-from grhmc.outcomes import Outcome
+from grhmc.outcomes import InitializationError, Outcome
 from grhmc.process.advance import advance
 from grhmc.process.continuous import place, start_path
 from grhmc.process.discrete import persistent_length
@@ -22,11 +24,19 @@ from grhmc.process.state import (
     APPLY_AT_REFRESHMENT,
     CONTINUOUS,
     DISCRETE,
+    Records,
     init_process,
-    init_records,
     with_tableau,
 )
-from grhmc.run.chain_record import AT_SAMPLING_START, ChainCounts, ChainRecord, named_statistics, tuning_record
+from grhmc.run.chain_record import (
+    AT_SAMPLING_START,
+    HISTORY_ROWS_PER_STAGE,
+    ChainCounts,
+    ChainRecord,
+    chain_record,
+    n_warmup_rows,
+    records_of_run,
+)
 from grhmc.run.fixed_settings import write_fixed_settings
 from grhmc.run.saved_chain import chain_to_arrays, restore_chain
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
@@ -50,9 +60,6 @@ if TYPE_CHECKING:
 
 _FIRST_STEP = 0.1
 # Process time; the step control finds the right size from there.
-
-HISTORY_ROWS_PER_STAGE = 60
-"""Rows of tuning history each stage of warm-up leaves."""
 
 _LARGEST_LOG_STEP = 100.0  # before `LARGEST_STEP_PER_U_TURN` cuts it: nothing stops a step that is always accepted
 _NO_LIMIT = 2**62
@@ -82,6 +89,15 @@ class Chain:
         λ to start with.
     path_functions : tuple (address, user_data, n_functions)
         Users' functions to average over time.
+    records : Records, optional
+        Where to write, one of those that `records_of_run` makes.
+
+    Raises
+    ------
+    Exception
+        Whatever the density raises at the start.
+    InitializationError
+        If it is not finite there.
     """
 
     def __init__(
@@ -97,6 +113,7 @@ class Chain:
         scale: np.ndarray,
         event_rate: float,
         path_functions: tuple[int, int, int] = (0, 0, 0),
+        records: Records | None = None,
     ) -> None:
         self.model = model
         self.settings = settings
@@ -128,21 +145,27 @@ class Chain:
             event_rate=event_rate,
             rng=rng,
         )
-        n_warmup = sum(stage.n_draws for stage in stages if stage.is_warmup)
-        self.n_warmup_rows = n_warmup if settings.save_warmup else 0
-        n_draws = sum(stage.n_draws for stage in stages if not stage.is_warmup)
-        self.records = init_records(
-            model.dim,
-            self.n_warmup_rows + n_draws,
-            settings.n_intervals,
-            path_functions[2],
-            HISTORY_ROWS_PER_STAGE * sum(stage.is_warmup for stage in stages) + 1,
-        )
+        self.n_warmup_rows = n_warmup_rows(settings, stages)
+        if records is None:
+            (records,) = records_of_run(settings, stages, model.dim, path_functions[2], 1)
+        self.records = records
         events = settings.events
         self._renew_rate_tuner(event_rate * events.u_turn_factor if events.is_tuned else event_rate)
         write_fixed_settings(settings, self.process.settings)
-        place(self.process, start, _FIRST_STEP)
+        self._check_start(place(self.process, start, _FIRST_STEP))
         advance(self.process, self.records, 0)  # of a stage that has no length yet: compiles before any clock starts
+
+    def _check_start(self, code: int) -> None:
+        """Raise if the density, which was finite at the start when that was found, is not so now."""
+        if code == FINE:
+            return
+        error = self.model.take_exception() if code == EXCEPTION else None
+        if error is None:
+            error = InitializationError(
+                f"chain {self.index}: the log density was finite at the starting point, and is not when evaluated "
+                f"there again (code {code}); it must depend on nothing but its argument"
+            )
+        raise error
 
     # ------------------------------------------------------------------ advancing
 
@@ -156,6 +179,8 @@ class Chain:
         code = advance(self.process, self.records, n_gradients)
         self.seconds[int(not self.stage.is_warmup)] += time.perf_counter() - began
         self.outcome = Outcome(code)
+        if self.outcome == Outcome.DENSITY_RAISED and self.process.density.stop[0] == STOPPED:
+            self.outcome = Outcome.INTERRUPTED
         if self.outcome == Outcome.STAGE_DONE:
             if self._was_cut_short():
                 self.n_repeats += 1
@@ -166,6 +191,16 @@ class Chain:
             else:
                 self.go_on(self.stage_index + 1)
         return self.outcome
+
+    def stop(self) -> None:
+        """Have the chain stop at its next gradient, from whatever thread; it cannot be continued then."""
+        if not self.is_told_to_stop:
+            self.process.density.stop[0] = STOP
+
+    @property
+    def is_told_to_stop(self) -> bool:
+        """Whether `stop` was called."""
+        return bool(self.process.density.stop[0] != GO_ON)
 
     def _was_cut_short(self) -> bool:
         """Whether the present stage must come a good way before chains meet, and has cost too much to do so."""
@@ -374,31 +409,7 @@ class Chain:
 
     def record(self) -> ChainRecord:
         """Everything recorded so far; draws and statistics are views of the chain's own arrays."""
-        sampling = not self.stage.is_warmup
-        n_draws = int(self.process.clock.draw_index[0]) if sampling else 0
-        n_warmup = 0
-        if self.n_warmup_rows:
-            n_warmup = self.warmup_draws_before if sampling else min(self.draws_done, self.n_warmup_rows)
-        first = self.n_warmup_rows
-        n_intervals = int(self.process.clock.interval_index[0]) if sampling else 0
-        records, is_discrete = self.records, self.is_discrete
-        return ChainRecord(
-            chain=self.index,
-            draws=records.draws[first : first + n_draws],
-            statistics=named_statistics(records.statistics[first : first + n_draws], is_discrete),
-            warmup_draws=records.draws[:n_warmup],
-            warmup_statistics=named_statistics(records.statistics[:n_warmup], is_discrete),
-            time_average={
-                "position": records.interval_position[:n_intervals],
-                "position_squared": records.interval_squared[:n_intervals],
-                "functions": records.interval_functions[:n_intervals],
-                "duration": records.interval_duration[:n_intervals],
-            },
-            tuning=tuning_record(self),
-            warmup_seconds=float(self.seconds[0]),
-            sampling_seconds=float(self.seconds[1]),
-            outcome=self.outcome,
-        )
+        return chain_record(self)
 
     # ------------------------------------------------------------------ saving and restoring
 

@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.outcomes import Outcome
-from grhmc.process.state import STATISTICS
+from grhmc.process.state import STATISTICS, Records, init_records
 
 if TYPE_CHECKING:
     from grhmc.run.chain import Chain
+    from grhmc.settings import RunSettings
+    from grhmc.tuning.stages import Stage
 
 AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored")
 """Of the clock: what is kept of the moment when sampling began."""
 
-_INTEGER_STATISTICS = ("n_gradients", "n_steps", "n_rejected", "n_events")
 _OF_THE_DISCRETE_PROCESS = "acceptance_rate"
+
+
+HISTORY_ROWS_PER_STAGE = 60
+"""Rows of tuning history each stage of warm-up leaves."""
 
 
 @dataclass
@@ -51,17 +56,9 @@ class ChainCounts:
 
 
 def named_statistics(rows: np.ndarray, is_discrete: bool) -> dict[str, np.ndarray]:
-    """Per-draw statistics by name, from rows of `Records.statistics`."""
-    named = {}
-    for column, name in enumerate(STATISTICS):
-        values = rows[:, column]
-        if name in _INTEGER_STATISTICS:
-            values = values.astype(np.int64)
-        elif name == "diverging":
-            values = values != 0.0
-        if is_discrete or name != _OF_THE_DISCRETE_PROCESS:
-            named[name] = values
-    return named
+    """Per-draw statistics by name: views of the columns of `Records.statistics`."""
+    names = STATISTICS if is_discrete else [name for name in STATISTICS if name != _OF_THE_DISCRETE_PROCESS]
+    return {name: rows[:, STATISTICS.index(name)] for name in names}
 
 
 def tuning_record(chain: Chain) -> dict[str, np.ndarray]:
@@ -96,3 +93,52 @@ def tuning_record(chain: Chain) -> dict[str, np.ndarray]:
         "history_event_rate": records.history_event_rate[:n_rows],
         "history_n_gradients": records.history_gradients[:n_rows],
     }
+
+
+def chain_record(chain: Chain) -> ChainRecord:
+    """Everything recorded so far; draws and statistics are views of the chain's own arrays."""
+    sampling = not chain.stage.is_warmup
+    n_draws = int(chain.process.clock.draw_index[0]) if sampling else 0
+    n_warmup = 0
+    if chain.n_warmup_rows:
+        n_warmup = chain.warmup_draws_before if sampling else min(chain.draws_done, chain.n_warmup_rows)
+    first = chain.n_warmup_rows
+    n_intervals = int(chain.process.clock.interval_index[0]) if sampling else 0
+    records, is_discrete = chain.records, chain.is_discrete
+    return ChainRecord(
+        chain=chain.index,
+        draws=records.draws[first : first + n_draws],
+        statistics=named_statistics(records.statistics[first : first + n_draws], is_discrete),
+        warmup_draws=records.draws[:n_warmup],
+        warmup_statistics=named_statistics(records.statistics[:n_warmup], is_discrete),
+        time_average={
+            "position": records.interval_position[:n_intervals],
+            "position_squared": records.interval_squared[:n_intervals],
+            "functions": records.interval_functions[:n_intervals],
+            "duration": records.interval_duration[:n_intervals],
+        },
+        tuning=tuning_record(chain),
+        warmup_seconds=float(chain.seconds[0]),
+        sampling_seconds=float(chain.seconds[1]),
+        outcome=chain.outcome,
+    )
+
+
+def records_of_run(
+    settings: RunSettings, stages: list[Stage], dim: int, n_functions: int, n_chains: int
+) -> list[Records]:
+    """Room for what each chain of a run writes down, side by side in memory: a result needs no copy of it."""
+    n_draws = sum(stage.n_draws for stage in stages if not stage.is_warmup)
+    return init_records(
+        n_chains,
+        dim,
+        n_warmup_rows(settings, stages) + n_draws,
+        settings.n_intervals,
+        n_functions,
+        HISTORY_ROWS_PER_STAGE * sum(stage.is_warmup for stage in stages) + 1,
+    )
+
+
+def n_warmup_rows(settings: RunSettings, stages: list[Stage]) -> int:
+    """Rows that a chain keeps of its warm-up."""
+    return sum(stage.n_draws for stage in stages if stage.is_warmup) if settings.save_warmup else 0

@@ -96,7 +96,9 @@ def _no_larger_than_curvature_allows(
         with np.errstate(over="ignore", invalid="ignore"):
             log_density, there, code = model.evaluate(moved)
         if code == EXCEPTION:
-            model.take_exception()  # of no concern here: the chain may never come there
+            error = model.take_exception()
+            if error is not None:
+                raise error
         distance = np.abs(moved - start)
         if code != FINE or not np.isfinite(log_density) or not np.all(np.isfinite(there)):
             suspects = scale == scale.max()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.live import Live
@@ -97,6 +97,40 @@ def progress_view(n_chains: int, enabled: bool, console: Console | None = None) 
     if console.is_jupyter or (console.is_terminal and not console.is_dumb_terminal):
         return _LiveTable(n_chains, console)
     return _PlainLines(console)
+
+
+class SteadyView:
+    """A view that is given up where showing it fails: that must not stop the chains.
+
+    Attributes
+    ----------
+    problem : str
+        What failed, or an empty string.
+    """
+
+    def __init__(self, view: ProgressView) -> None:
+        self.problem = ""
+        self._view: ProgressView | None = view
+
+    def __enter__(self) -> SteadyView:
+        self._try(lambda view: view.__enter__())
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._try(lambda view: view.__exit__(*error))
+
+    def update(self, snapshots: Sequence[ChainSnapshot]) -> None:
+        """As that of the view."""
+        self._try(lambda view: view.update(snapshots))
+
+    def _try(self, show: Callable[[ProgressView], object]) -> None:
+        if self._view is None:
+            return
+        try:
+            show(self._view)
+        except Exception as error:  # a full disk behind standard error, a terminal that cannot show λ
+            self.problem = f"{type(error).__name__}: {error}"
+            self._view = None
 
 
 class _View:

@@ -1,0 +1,146 @@
+"""From what chains have drawn to a result: whatever fails on the way, the draws survive.
+
+As a result and a warning; or, where an exception must reach the user, as its `partial_result`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from grhmc.models.outputs import describe
+from grhmc.results.datatree import build_datatree, build_plain_datatree, plain_arrays
+
+if TYPE_CHECKING:
+    from grhmc.models.log_density import LogDensity
+    from grhmc.results.datatree import Record
+    from grhmc.run.interrupt import CtrlC
+
+
+class Built(NamedTuple):
+    """What became of the draws.
+
+    Attributes
+    ----------
+    result : xarray.DataTree, or dict of arrays
+        All of it; the draws and their statistics alone; or, if there is no memory even for a DataTree, arrays.
+    error : BaseException or None
+        That has to reach the user, because it is no ordinary exception or there is no DataTree.
+    """
+
+    result: Any
+    error: BaseException | None
+
+
+@contextlib.contextmanager
+def loading_libraries(is_diagnosed: bool) -> Iterator[None]:
+    """While chains run, import in another thread what the end of the run needs: a Ctrl-C is then answered at once."""
+
+    def load() -> None:
+        with contextlib.suppress(Exception):  # who needs them will hear of it
+            import arviz_base  # noqa: F401
+            import xarray  # noqa: F401
+
+            if is_diagnosed:
+                import arviz_stats.base  # noqa: F401
+
+    thread = threading.Thread(target=load, name="grhmc imports", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def build_whatever_fails(
+    records: Sequence[Record],
+    model: LogDensity,
+    attrs: Callable[[], Mapping[str, Any]],
+    function_names: Sequence[str],
+    ctrl_c: CtrlC,
+) -> Built:
+    """Build the result; if that fails, a smaller one."""
+    try:
+        return Built(build_datatree(records, model, attrs(), function_names, ctrl_c.raising), None)
+    except BaseException as error:
+        problem = error
+    try:
+        result = build_plain_datatree(records, model, attrs())
+    except Exception:
+        return Built(plain_arrays(records), problem)
+    if not isinstance(problem, Exception):
+        return Built(result, problem)
+    warnings.warn(
+        "the result holds the draws as the sampler saw them and their statistics only, because the rest could not be "
+        f"put together: {describe(problem)}",
+        stacklevel=2,
+    )
+    return Built(result, None)
+
+
+def diagnose_whatever_fails(diagnose: Callable[[], None], ctrl_c: CtrlC) -> BaseException | None:
+    """Diagnose; say that it failed rather than fail. Returns what is no ordinary exception and has to be raised."""
+    try:
+        with ctrl_c.raising():
+            diagnose()
+    except KeyboardInterrupt as error:
+        if not ctrl_c.is_pressed:
+            return error
+        warnings.warn(_NOT_DIAGNOSED.format("interrupted"), stacklevel=2)
+    except Exception as error:
+        warnings.warn(_NOT_DIAGNOSED.format(describe(error)), stacklevel=2)
+    except BaseException as error:
+        return error
+    return None
+
+
+_NOT_DIAGNOSED = (
+    "the draws are complete, but nobody has looked whether they are to be trusted, because their diagnosis failed "
+    "({}); grhmc.diagnose(result) tries again"
+)
+
+
+def attach(error: BaseException, result: Any) -> BaseException:
+    """Give an exception the draws made until then, as `partial_result`; returns it."""
+    try:
+        error.partial_result = result  # pyright: ignore[reportAttributeAccessIssue]
+    except Exception:  # a frozen dataclass, for one
+        with contextlib.suppress(Exception):
+            object.__setattr__(error, "partial_result", result)
+    return error
+
+
+@contextlib.contextmanager
+def held_back_warnings() -> Iterator[list[warnings.WarningMessage]]:
+    """Collect warnings, so that none of them can be raised before there is a result to go with it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
+
+
+def show_warnings(caught: Sequence[warnings.WarningMessage], stacklevel: int) -> None:
+    """Warn of what was held back.
+
+    Parameters
+    ----------
+    caught : sequence of WarningMessage
+    stacklevel : int
+        Seen from the caller: who is to be named as the source of the package's own warnings.
+    """
+    shown = set()
+    for entry in caught:
+        key = (entry.category, str(entry.message), entry.filename, entry.lineno)
+        if key in shown:
+            continue
+        shown.add(key)
+        if entry.filename.startswith(_PACKAGE) and issubclass(entry.category, UserWarning):
+            warnings.warn(entry.message, stacklevel=stacklevel + 1)
+        else:
+            warnings.warn_explicit(entry.message, entry.category, entry.filename, entry.lineno)
+
+
+_PACKAGE = str(Path(__file__).parent)
