@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.text import Text
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -20,3 +25,21 @@ def printable(text: str, style: str = "") -> Text:
     from rich.text import Text
 
     return Text(without_control_characters(text), style=style)
+
+
+def accept_all_characters() -> None:
+    """Standard output and error show what their encoding cannot, such as Greek letters in cp1252, as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def print_if_possible(text: RenderableType, style: str | None = None) -> None:
+    """Print on standard error; where that fails, as on a full disk, do without from now on."""
+    from rich.console import Console
+
+    try:
+        Console(stderr=True).print(text, style=style)
+    except OSError:
+        with contextlib.suppress(OSError, ValueError):  # what is buffered would fail again when the interpreter ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

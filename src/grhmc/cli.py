@@ -14,10 +14,11 @@ from rich.console import Console
 from rich.table import Table
 
 from grhmc._files import replacing
-from grhmc._terminal import printable
+from grhmc._terminal import accept_all_characters, printable
 from grhmc._version import __version__
 from grhmc.cli_messages import exit_if_interrupted, readable_errors, readable_warnings
-from grhmc.cli_models import is_model_path, load_model, sample_command, write_result
+from grhmc.cli_models import is_model_path, load_model, sample_command
+from grhmc.cli_output import save_result
 from grhmc.experiments.command import ListOptionsCommand, paper
 
 # What takes long to import is imported by the commands, so that --help and --version answer at once.
@@ -55,6 +56,7 @@ def main(
     ] = False,
 ) -> None:
     """Sample posteriors with continuous-time Hamiltonian dynamics and self-tuned scales."""
+    accept_all_characters()
 
 
 app.command(cls=ListOptionsCommand)(paper)
@@ -88,6 +90,8 @@ def demo(
     )
     with readable_errors(), readable_warnings(), clock.measure("sampling"):
         result = sample(model, draws=draws, tune=tune, chains=chains, seed=seed)
+        output.mkdir(parents=True, exist_ok=True)
+        note_on_draws = _write_draws(output, result)
     with clock.measure("diagnostics"):
         table = summary_table(summary(result))
     console.print()
@@ -97,8 +101,7 @@ def demo(
     console.print()
     console.print(comparison)
     with readable_errors(), clock.measure("files"):
-        output.mkdir(parents=True, exist_ok=True)
-        notes = [_write_figures(output, result, comparison), _write_draws(output, result)]
+        notes = [_write_figures(output, result, comparison), note_on_draws]
     console.print()
     for note in notes:
         console.print(note, markup=False)
@@ -200,8 +203,8 @@ def _write_draws(folder: Path, result: xarray.DataTree) -> str:
         import h5py  # noqa: F401
     except ImportError:
         return "Draws not written: install what NetCDF needs with pip install 'grhmc[store]'"
-    write_result(result, folder / "draws.nc")
-    return "Draws: draws.nc, for xarray.open_datatree"
+    path = save_result(result, folder / "draws.nc")
+    return f"Draws: {path.name if path.parent == folder else path}, for xarray.open_datatree"
 
 
 class _Stopwatch:

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console, Group
+from rich.console import Group
 from rich.panel import Panel
 from rich.text import Text
 
-from grhmc._terminal import printable
+from grhmc._terminal import print_if_possible, printable
 from grhmc.outcomes import SamplingError
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ def readable_errors() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, ImportError, SamplingError) as error:
-        Console(stderr=True).print(printable(f"error: {error}", "red"))
+        print_if_possible(printable(f"error: {error}", "red"))
         raise typer.Exit(code=ERROR) from error
     except KeyboardInterrupt:
-        Console(stderr=True).print("Stopped before there was a result.", style="red")
+        print_if_possible("Stopped before there was a result.", "red")
         raise typer.Exit(code=INTERRUPTED) from None
 
 
@@ -58,7 +58,7 @@ def readable_warnings() -> Iterator[list[SamplingWarning]]:
         try:
             yield in_doubt
         finally:
-            console, shown = Console(stderr=True), set()
+            shown = set()
             for entry in caught:
                 text = str(entry.message)
                 if text in shown:
@@ -66,10 +66,10 @@ def readable_warnings() -> Iterator[list[SamplingWarning]]:
                 shown.add(text)
                 if isinstance(entry.message, SamplingWarning):
                     in_doubt.append(entry.message)
-                    console.print(_panel(entry.message))
+                    print_if_possible(_panel(entry.message))
                 else:
                     kind = "" if entry.category is UserWarning else f"{entry.category.__name__}: "
-                    console.print(printable(f"warning: {kind}{text}", "yellow"))
+                    print_if_possible(printable(f"warning: {kind}{text}", "yellow"))
 
 
 def _panel(warning: SamplingWarning) -> Panel:

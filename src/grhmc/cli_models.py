@@ -5,23 +5,19 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grhmc._files import replacing
-from grhmc.cli_messages import IN_DOUBT, exit_if_interrupted, readable_errors, readable_warnings
+from grhmc.cli_messages import ERROR, IN_DOUBT, exit_if_interrupted, readable_errors, readable_warnings
+from grhmc.cli_output import check_output, save_result, saving_what_was_drawn
 
 if TYPE_CHECKING:
-    import xarray
-
     from grhmc.models.log_density import LogDensity
 
 _STAN_SUFFIXES = (".stan", ".so", ".dylib", ".dll")
-_WRITERS = {".nc": ("h5netcdf", "h5py"), ".zarr": ("zarr",)}
 
 
 def is_model_path(text: str) -> bool:
@@ -92,7 +88,7 @@ def sample_command(
         log_density = load_model(model, data)
         if output is not None:
             check_output(output, log_density)
-        with readable_warnings() as in_doubt:
+        with readable_warnings() as in_doubt, saving_what_was_drawn(output):  # on the disk before anything is printed
             result = sample(
                 log_density,
                 draws=draws,
@@ -106,53 +102,17 @@ def sample_command(
                 tolerance=tolerance,
                 save_warmup=save_warmup,
             )
+            saved = None if output is None else save_result(result, output)
         console = Console()
-        console.print(summary_table(summary(result)))
-        if output is not None:
-            write_result(result, output)
-            console.print(f"Draws: {output}", soft_wrap=True, highlight=False, markup=False)
+        if "posterior" in result.children:
+            console.print(summary_table(summary(result)))
+        if saved is not None:
+            console.print(f"Draws: {saved}", soft_wrap=True, highlight=False, markup=False)
         exit_if_interrupted(result)
+    if saved != output:
+        raise typer.Exit(code=ERROR)
     if strict and in_doubt:
         raise typer.Exit(code=IN_DOUBT)
-
-
-def check_output(path: Path, model: LogDensity | None = None) -> None:
-    """Raise unless a result (of the model) can be written there: better before the sampling than after it.
-
-    Raises
-    ------
-    ValueError, ImportError, OSError
-    """
-    if path.suffix not in _WRITERS:
-        raise ValueError(f"output must end in {' or '.join(_WRITERS)}, got {str(path)!r}")
-    if any(importlib.util.find_spec(package) is None for package in _WRITERS[path.suffix]):
-        raise ImportError(
-            f"writing {path.suffix} needs {' and '.join(_WRITERS[path.suffix])}; pip install 'grhmc[store]'"
-        )
-    if path.is_dir() and not (path.suffix == ".zarr" and _is_zarr_store(path)):
-        raise ValueError(f"output {str(path)!r} is a folder that no result was written to; give another name")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not os.access(path.parent, os.W_OK):
-        raise PermissionError(f"no file can be written to the folder {str(path.parent)!r}")
-    if model is not None and path.suffix == ".zarr":
-        names = [*model.observed_data, *model.coords, *(variable.name for variable in model.variables)]
-        names += [axis for variable in model.variables for axis in variable.dims or ()]
-        separated = [name for name in names if "\\" in name]
-        if separated:
-            raise ValueError(f"zarr takes the backslash of {separated[0]!r} for a path separator; write .nc instead")
-
-
-def _is_zarr_store(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in ("zarr.json", ".zgroup")) or not any(folder.iterdir())
-
-
-def write_result(result: xarray.DataTree, path: Path) -> None:
-    """Write a result as NetCDF or zarr; what is there is replaced, once all is written; a link is not followed."""
-    with replacing(path) as complete:
-        if path.suffix == ".nc":
-            result.to_netcdf(complete, engine="h5netcdf")
-        else:
-            result.to_zarr(complete, mode="w", consolidated=False)  # zarr 3 has no standard for consolidated metadata
 
 
 def _load_object(text: str) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from grhmc.diagnosis import record_failure
 from grhmc.models.outputs import describe
 from grhmc.results.datatree import build_datatree, build_plain_datatree, plain_arrays
 
@@ -82,19 +83,25 @@ def build_whatever_fails(
     return Built(result, None)
 
 
-def diagnose_whatever_fails(diagnose: Callable[[], None], ctrl_c: CtrlC) -> BaseException | None:
+def diagnose_whatever_fails(
+    diagnosis: Callable[[Any, LogDensity | None], None], result: Any, model: LogDensity | None, ctrl_c: CtrlC
+) -> BaseException | None:
     """Diagnose; say that it failed rather than fail. Returns what is no ordinary exception and has to be raised."""
     try:
         with ctrl_c.raising():
-            diagnose()
+            diagnosis(result, model)
+        return None
     except KeyboardInterrupt as error:
         if not ctrl_c.is_pressed:
             return error
-        warnings.warn(_NOT_DIAGNOSED.format("interrupted"), stacklevel=2)
+        reason = "interrupted"
     except Exception as error:
-        warnings.warn(_NOT_DIAGNOSED.format(describe(error)), stacklevel=2)
+        reason = describe(error)
     except BaseException as error:
         return error
+    message = _NOT_DIAGNOSED.format(reason)
+    record_failure(result, message)
+    warnings.warn(message, stacklevel=2)
     return None
 
 

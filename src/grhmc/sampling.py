@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import platform
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -266,7 +265,7 @@ def run_to_end(
                 if failure is None and display.problem:
                     warnings.warn(f"progress could not be shown: {display.problem}", stacklevel=2)
                 if failure is None and diagnosis is not None:
-                    failure = diagnose_whatever_fails(functools.partial(diagnosis, result, checked_model), ctrl_c)
+                    failure = diagnose_whatever_fails(diagnosis, result, checked_model, ctrl_c)
             if failure is None:
                 show_warnings(caught, stacklevel=3)
         except BaseException as error:

@@ -17,7 +17,7 @@ import grhmc
 import synthetic_runs
 from grhmc import comparison, sampling
 from grhmc.cli import app
-from grhmc.cli_models import check_output, write_result
+from grhmc.cli_output import check_output, write_result
 from grhmc.models.variables import NAMES_OF_FILES, Variable, check_variables, parse_coords, parse_names
 from grhmc.results import build_datatree, save_checkpoint
 

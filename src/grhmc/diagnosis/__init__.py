@@ -44,6 +44,11 @@ class SamplingWarning(UserWarning):
         self.report = report
 
 
+def record_failure(result: xarray.DataTree, message: str) -> None:
+    """Write into a result's attributes that its draws could not be diagnosed."""
+    result.attrs[ATTRIBUTE] = Report((Finding("not_diagnosed", WARNING, message),)).to_json()
+
+
 def diagnose(result: xarray.DataTree, model: LogDensity | None = None) -> Report:
     """Look for signs that the draws of a run are not to be trusted.
 
@@ -63,9 +68,10 @@ def diagnose(result: xarray.DataTree, model: LogDensity | None = None) -> Report
     Raises
     ------
     ValueError
-        If the result lacks the groups `posterior` and `sample_stats`, or its attribute `diagnosis` is damaged.
+        If the result lacks the groups `posterior` (or `unconstrained_posterior`) and `sample_stats`, or its attribute
+        `diagnosis` is damaged.
     """
-    missing = [name for name in ("posterior", "sample_stats") if name not in result.children]
+    missing = [name for name in (_draws_group(result), "sample_stats") if name not in result.children]
     if missing:
         raise ValueError(
             f"result has no group {missing[0]!r}; give what grhmc.sample returned, it has {', '.join(result.children)}"
@@ -100,6 +106,12 @@ def _earlier_report(result: xarray.DataTree) -> Report | None:
         ) from error
 
 
+def _draws_group(result: xarray.DataTree) -> str:
+    """Where the draws are: unconstrained, if the model's variables could not be computed."""
+    has_only_unconstrained = "posterior" not in result.children and "unconstrained_posterior" in result.children
+    return "unconstrained_posterior" if has_only_unconstrained else "posterior"
+
+
 _CODES_OF_MODEL = ("wrong_gradient", "unused_parameter", "heavy_tails", "missed_place")
 # Found by looking at the model, or only so.
 
@@ -119,7 +131,7 @@ def _findings_of_draws(
             )
     findings += find_unusable_draws(result, statistics["lp"].transpose("chain", "draw").to_numpy())
     findings += find_convergence_problems(
-        result["posterior"].to_dataset(), statistics["lp"].transpose("chain", "draw").to_numpy()
+        result[_draws_group(result)].to_dataset(), statistics["lp"].transpose("chain", "draw").to_numpy()
     )
     is_short = any(finding.code == "bulk_ess" for finding in findings)
     findings += find_energy_problems(statistics.transpose("chain", "draw"), dim, is_short_of_draws=is_short)

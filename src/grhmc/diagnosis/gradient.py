@@ -8,6 +8,7 @@ import numpy as np
 
 from grhmc.density_pointer import FINE
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, listed
+from grhmc.diagnosis.screening import all_finite, deviations
 from grhmc.models.gradient_check import GradientError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def find_gradient_problems(
         Unconstrained.
     log_density, energy_error : ndarray, shape (chains, draws)
     """
-    if not draws.size or not np.all(np.isfinite(draws)):
+    if not draws.size or not all_finite(draws):
         return []
     points = draws.reshape(-1, draws.shape[-1])
     chosen = {
@@ -60,10 +61,9 @@ def gradient_at(model: LogDensity, point: np.ndarray) -> np.ndarray | None:
 
 def _furthest(points: np.ndarray) -> int:
     """The draw with the largest deviation of any coordinate, in standard deviations."""
-    deviations = points.std(axis=0)
+    spread, largest = deviations(points)
     with np.errstate(divide="ignore", invalid="ignore"):
-        largest = np.abs(points - points.mean(axis=0)).max(axis=0) / deviations
-    coordinate = int(np.argmax(np.nan_to_num(largest)))
+        coordinate = int(np.argmax(np.nan_to_num(largest / spread)))
     return int(np.argmax(np.abs(points[:, coordinate] - points[:, coordinate].mean())))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from grhmc.diagnosis.local_run import run_from, value_at
 from grhmc.diagnosis.report import WARNING, Finding, listed, listed_chains
+from grhmc.diagnosis.screening import all_finite, deviations
 from grhmc.tuning.local_mass import log_mass_bounds
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def find_missed_places(
     n_gradients : int
         Of the whole run; `GRADIENT_SHARE` of them may be spent here.
     """
-    if "history_centre" not in tuning or not draws.size or not np.all(np.isfinite(draws)):
+    if "history_centre" not in tuning or not draws.size or not all_finite(draws):
         return []
     if draws.shape[0] * draws.shape[1] < _FEWEST_DRAWS:
         return []

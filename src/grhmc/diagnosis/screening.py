@@ -23,8 +23,8 @@ _TAIL = 1.6
 # Standard deviations from the mean.
 _LARGEST_DEVIATION = 3.0
 # Standard deviations beyond which an excursion counts no more: one of them must not hide all else.
-_BLOCK_ENTRIES = 4_000_000
-# Entries of a variable looked at at a time: 32 MB.
+_BLOCK_ENTRIES = 1_000_000
+# Entries of a variable looked at at a time: 8 MB.
 _ROUNDING = 1e-12
 # A correlation matrix's diagonal varies by less.
 
@@ -94,6 +94,25 @@ def half_chain_score(standardized: np.ndarray) -> np.ndarray:
     half = n_draws // 2
     means = standardized[:, : 2 * half].reshape(n_chains * 2, half, n_entries).mean(axis=1)
     return means.var(axis=0, ddof=1)[np.newaxis]
+
+
+def deviations(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Standard deviation and largest deviation from the mean of each column of points, shape (n, dim).
+
+    Some columns at a time: NumPy's own would copy all draws.
+    """
+    spread, largest = np.zeros(points.shape[1]), np.zeros(points.shape[1])
+    step = max(1, _BLOCK_ENTRIES // len(points))
+    for first in range(0, points.shape[1], step):
+        block = points[:, first : first + step]
+        spread[first : first + step] = block.std(axis=0)
+        largest[first : first + step] = np.abs(block - block.mean(axis=0)).max(axis=0)
+    return spread, largest
+
+
+def all_finite(draws: np.ndarray) -> bool:
+    """Whether all of them are, without an array of as many flags."""
+    return bool(np.isfinite(draws.min()) and np.isfinite(draws.max()))
 
 
 def _blocks(dataset: xarray.Dataset) -> Iterator[tuple[str, int, np.ndarray]]:

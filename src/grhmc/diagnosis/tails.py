@@ -152,7 +152,7 @@ def _decay(index: int, unconstrained: xarray.Dataset, distance: np.ndarray, grad
     """
     positions = unconstrained["position"].transpose("chain", "draw", ...).to_numpy()
     points = positions.reshape(-1, positions.shape[-1])
-    centre = np.median(points, axis=0)
+    centre = np.array([np.median(points[:, j]) for j in range(points.shape[1])])  # of all at once: a copy of all
     furthest = np.argsort(-distance.ravel())[:_N_EXTREME]
     furthest = furthest[distance.ravel()[furthest] > FAR]
     return max(_decay_at(multiple, index, points[furthest], centre, gradient) for multiple in _MULTIPLES)
