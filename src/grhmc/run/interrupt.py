@@ -42,7 +42,7 @@ class CtrlC:
         if self._previous is not None:
             try:
                 signal.signal(signal.SIGINT, self._previous)
-            except KeyboardInterrupt as error:  # just now: there is a result already, which it must not cost
+            except BaseException as error:  # Ctrl-C just now: there is a result already, which it must not cost
                 self.error = error
 
     @property
