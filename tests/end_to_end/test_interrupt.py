@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 from typing import Any
 
 import pytest
+
+from grhmc.run.interrupt import CtrlC
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to one process")
 
@@ -127,3 +131,173 @@ def test_an_interrupt_in_a_warm_up_that_is_kept_keeps_it() -> None:
     outcome = interrupted_run("python", {"draws": 100, "tune": 5000, "chains": 1, "save_warmup": True}, n_calls=2000)
     assert outcome["shape"] == [1, 0]
     assert 0 < outcome["warmup"][1] < 5000
+
+
+AGAIN_AND_AGAIN = """
+import os, signal, sys, threading, time, warnings
+import numba, numpy as np
+import grhmc
+from grhmc import sampling
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+where = sys.argv[1]
+
+
+def press():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def pressing(function, *, before=True):
+    def pressed(*arguments, **keywords):
+        if before:
+            press()
+        result = function(*arguments, **keywords)
+        if not before:
+            press()
+        return result
+
+    return pressed
+
+
+@numba.njit
+def density(q, gradient):
+    for _ in range(50):
+        gradient[:] = -q
+    return -0.5 * (q * q).sum()
+
+
+model = grhmc.from_numba(density, 20)
+settings = {"seed": 1, "draws": 2000, "tune": 100, "chains": 2, "progress_bar": False}
+if where == "twice":
+    settings["draws"] = 10**6
+    grhmc.sample(model, **settings | {"draws": 10})
+
+    def user():
+        time.sleep(0.6)
+        press()
+        for _ in range(20):  # an impatient one
+            time.sleep(0.03)
+            press()
+
+    threading.Thread(target=user, daemon=True).start()
+elif where == "built":
+    sampling.build_whatever_fails = pressing(sampling.build_whatever_fails)
+elif where == "built and after":
+    sampling.build_whatever_fails = pressing(sampling.build_whatever_fails, before=False)
+elif where == "diagnosed":
+    sampling.record_diagnosis = pressing(sampling.record_diagnosis)
+elif where == "warned of":
+    sampling.show_warnings = pressing(sampling.show_warnings)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    result = grhmc.sample(model, **settings)
+    if where == "twice":
+        try:
+            time.sleep(1.0)
+        except KeyboardInterrupt:
+            pass  # those that came after the result
+n_draws = result["posterior"]["x"].sizes["draw"]
+print(n_draws, result["posterior"]["x"].notnull().values.all(), [str(entry.message)[:60] for entry in caught])
+"""
+
+
+@pytest.mark.parametrize("where", ["twice", "built", "built and after", "diagnosed", "warned of"])
+def test_ctrl_c_loses_nothing_whenever_it_comes(where: str) -> None:
+    """A second one, of an impatient user; one while the complete result is built, diagnosed, or warned of."""
+    finished = subprocess.run(
+        [sys.executable, "-c", AGAIN_AND_AGAIN, where], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+    n_draws, is_whole, *said = finished.stdout.split(maxsplit=2)
+    assert is_whole == "True"
+    if where == "twice":
+        assert 0 < int(n_draws) < 10**6
+        assert "interrupted: the result holds" in said[0]
+    else:
+        assert int(n_draws) == 2000
+        assert ("nobody has looked" in said[0]) == (where == "diagnosed")
+
+
+SLOW = """
+import os, signal, sys, threading, time
+import numpy as np
+import grhmc
+
+n_calls = n_before = 0
+
+
+def interrupt(*_):
+    global n_before
+    n_before = n_calls
+    raise KeyboardInterrupt
+
+
+signal.signal(signal.SIGINT, interrupt)
+
+
+def density(q):
+    global n_calls
+    if threading.current_thread() is not threading.main_thread():
+        n_calls += 1
+        if n_calls == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+    return -0.5 * float(q @ q), -q
+
+
+try:
+    grhmc.sample(grhmc.from_python(density, 2), seed=1, chains=2, cores=2, progress_bar=False)
+except KeyboardInterrupt as error:
+    print(n_calls - n_before, error.partial_result["tuning"].sizes["chain"])
+"""
+
+
+def test_ctrl_c_is_answered_within_a_few_gradients_of_a_slow_density() -> None:
+    """At once but for the tenth of a second in which the main thread looks; more only on a busy machine."""
+    finished = subprocess.run([sys.executable, "-c", SLOW], capture_output=True, text=True, timeout=300, check=False)
+    assert finished.returncode == 0, finished.stderr
+    n_gradients, n_chains = map(int, finished.stdout.split())
+    assert n_gradients < 60  # they were 200 of each chain, or as many as its trajectory had
+    assert n_chains == 2
+
+
+def test_handlers_of_the_users_own_are_called_and_put_back() -> None:
+    before, heard = signal.getsignal(signal.SIGINT), []
+
+    def handler(_number: int, _frame: Any) -> None:
+        heard.append(True)
+        raise TimeoutError("made up")
+
+    signal.signal(signal.SIGINT, handler)
+    try:
+        with CtrlC() as ctrl_c:
+            signal.raise_signal(signal.SIGINT)
+            assert heard == [True]
+            assert isinstance(ctrl_c.error, TimeoutError)
+            with pytest.raises(TimeoutError), ctrl_c.raising():
+                signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is handler
+        signal.signal(signal.SIGINT, lambda *_: heard.append(False))
+        with CtrlC() as ctrl_c:
+            signal.raise_signal(signal.SIGINT)
+        assert not ctrl_c.is_pressed  # a handler that does not raise has dealt with it
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with CtrlC():
+            assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_elsewhere_than_in_the_main_thread_signals_are_left_alone() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    found = []
+
+    def enter() -> None:
+        with CtrlC():
+            found.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert found == [before]

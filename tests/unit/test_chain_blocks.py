@@ -169,3 +169,19 @@ def test_a_state_with_a_missing_array_is_refused(name):
     del arrays[name]
     with pytest.raises(ValueError, match="the saved state belongs to another run"):
         new_chain("isg").restore(arrays)
+
+
+@pytest.mark.parametrize("variant", ["geo, rkn43", "discrete, isg"])
+def test_a_chain_that_is_told_to_stop_does_so_at_its_next_gradient(variant):
+    chain = new_chain(variant)
+    chain.advance(2000)
+    n_gradients, draws = chain.counts.n_gradients, chain.draws_done
+    assert not chain.is_told_to_stop
+    chain.stop()
+    assert chain.advance(10**6) == Outcome.INTERRUPTED
+    assert chain.counts.n_gradients <= n_gradients + 1
+    assert chain.draws_done == draws
+    undisturbed = finish(new_chain(variant)).record()
+    stopped = chain.record()
+    np.testing.assert_array_equal(stopped.warmup_draws, undisturbed.warmup_draws[: len(stopped.warmup_draws)])
+    np.testing.assert_array_equal(stopped.draws, undisturbed.draws[: len(stopped.draws)])

@@ -191,7 +191,7 @@ def test_a_chain_whose_draws_all_fail_does_not_take_the_others_along():
 
 
 def test_a_long_run_is_constrained_in_pieces(monkeypatch):
-    monkeypatch.setattr("grhmc.results.constrained._NUMBERS_AT_ONCE", 21)
+    monkeypatch.setattr("grhmc.results.constrained._NUMBERS_AT_ONCE", 26)
     records = [synthetic_runs.make_record(chain) for chain in range(2)]
     draws = np.stack([record.draws for record in records])
     posterior = build_datatree(records, FailsBelow(-np.inf), {})["posterior"]

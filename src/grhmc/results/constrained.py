@@ -10,8 +10,8 @@ import numpy as np
 from grhmc.models.log_density import LogDensity
 from grhmc.models.outputs import Outputs, OutputsError, check_lengths, describe
 
-_NUMBERS_AT_ONCE = 2**21
-# Of what is computed in one piece, so that the pieces take little memory beside the result.
+_NUMBERS_AT_ONCE = 2**19
+# Of what is computed in one piece: 4 MB, so that the pieces take little memory beside the result.
 
 
 def constrained(
@@ -48,7 +48,7 @@ def constrained(
     failed: dict[str, int] = {}
     message, missing, last_error = "", [], None
     size = max(dim, sum(variable.size for variable in model.variables))
-    n_at_once = max(1, _NUMBERS_AT_ONCE // size)
+    n_at_once = 1 << max(0, (_NUMBERS_AT_ONCE // size).bit_length() - 1)  # a power of 2: JAX compiles for each
     for chain in range(n_chains):
         for first in range(0, n_draws, n_at_once):
             rows = draws[chain, first : first + n_at_once]
