@@ -17,7 +17,7 @@ import numpy as np
 import grhmc
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-from mode_targets import TARGETS, count, run_grhmc  # noqa: E402
+from mode_targets import TARGETS, count, run_grhmc
 
 
 def run_nutpie(target, seed):

@@ -19,7 +19,7 @@ LIMIT = 0.25
 
 @numba.njit(error_model="numpy")
 def two_normals(q, gradient, weight, centre, first_sd, second_sd):
-    """weight N(0, first_sd²) + (1 − weight) N(centre, second_sd²); the centre is along the first coordinate."""
+    """Weight N(0, first_sd²) + (1 − weight) N(centre, second_sd²); the centre is along the first coordinate."""
     n = q.size
     a = math.log(weight) - n * math.log(first_sd)
     b = math.log(1.0 - weight) - n * math.log(second_sd)

@@ -35,9 +35,9 @@ _EXPLANATIONS: dict[Outcome, str] = {
         "make the function return -inf where it is not defined."
     ),
     Outcome.STEP_BUDGET_USED: (
-        "the integrator used {max_gradients} gradients without reaching the next draw. The posterior "
-        "varies on very different scales in different places, or the gradient is not that of the log density. "
-        "Reparameterize, loosen `tolerance`, or raise `max_gradients_per_draw`."
+        "the chain has used {n_gradients} gradients, more than `gradient_budget` allows in all or for one draw: "
+        "{cause}. Correct or reparameterize the model, loosen `tolerance` if it is set, or raise `gradient_budget`. "
+        "What all chains have drawn until then is in this error's `partial_result`."
     ),
     Outcome.STUCK: (
         "the chain is enclosed by points where the log density is not finite. "
@@ -48,9 +48,9 @@ _EXPLANATIONS: dict[Outcome, str] = {
 }
 
 
-def explain(outcome: Outcome, *, max_gradients: int | None = None) -> str:
+def explain(outcome: Outcome, *, n_gradients: int | None = None, cause: str = "the cause is not known") -> str:
     """One or two sentences: what happened and what to do about it."""
-    return _EXPLANATIONS[outcome].format(max_gradients=max_gradients)
+    return _EXPLANATIONS[outcome].format(n_gradients=n_gradients, cause=cause)
 
 
 class SamplingError(RuntimeError):

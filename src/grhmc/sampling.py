@@ -11,6 +11,7 @@ import numba
 import numpy as np
 
 from grhmc._version import __version__
+from grhmc.argument_checks import check_count
 from grhmc.diagnosis import record_diagnosis
 from grhmc.draws_at_stake import (
     attach,
@@ -27,13 +28,23 @@ from grhmc.outcomes import Outcome, SamplingError, explain
 from grhmc.results.datatree import plain_arrays
 from grhmc.run.chain import Chain
 from grhmc.run.chain_record import ChainRecord, records_of_run
+from grhmc.run.cost import cause_of_cost, cost_hint
 from grhmc.run.executors import run_chains
 from grhmc.run.interrupt import CtrlC, worth_keeping
 from grhmc.run.programme import final_stage, initial_centre, initial_event_rate, initial_scale, warmup_stages
 from grhmc.run.progress import ChainSnapshot, SteadyView, progress_view
 from grhmc.run.seeds import chain_generators
 from grhmc.run.starting_points import find_start, parse_init
-from grhmc.settings import EventSettings, IntegratorSettings, PaperWarmup, ProcessSettings, RunSettings, ScaleSettings
+from grhmc.settings import (
+    GRADIENT_BUDGET,
+    ONE_DRAW_BUDGET,
+    EventSettings,
+    IntegratorSettings,
+    PaperWarmup,
+    ProcessSettings,
+    RunSettings,
+    ScaleSettings,
+)
 from grhmc.tuning.stages import Stage
 
 if TYPE_CHECKING:
@@ -59,6 +70,7 @@ def sample(
     sample_interval: float | None = None,
     path_functions: PathFunctionSet | None = None,
     warmup: str | PaperWarmup = "practical",
+    gradient_budget: int = GRADIENT_BUDGET,
     save_warmup: bool = False,
     progress_bar: bool = True,
     check_gradient: bool = True,
@@ -110,6 +122,10 @@ def sample(
     warmup : "practical", "paper" or PaperWarmup
         How centre, scale and event rate are found: in windows and rounds of `tune` draws at most, or by the phases of
         Tran & Kleppe (2024), counted in process time whatever `tune` is, from centre 0 and scale 1.
+    gradient_budget : int
+        Gradients per draw that a chain may spend, on average over `tune` and `draws` (of 200 draws at least), and a
+        two-hundredth of those that one draw may take. A chain that needs more ends with a SamplingError that says why.
+        Most posteriors take 2 to 30; the default is about what NUTS may spend with a tree depth of at most 10.
     save_warmup : bool
         Keep the draws of the warm-up.
     progress_bar : bool
@@ -149,6 +165,7 @@ def sample(
     model = check_model(model)
     if not isinstance(diagnose, bool | np.bool_):
         raise TypeError(f"diagnose must be True or False, got {diagnose!r}")
+    check_count("gradient_budget", gradient_budget, at_least=1)
     settings = RunSettings(
         draws=draws,
         tune=tune,
@@ -157,10 +174,11 @@ def sample(
         seed=_one_seed(seed, random_seed),
         sample_interval=sample_interval,
         warmup=PaperWarmup.parse(warmup),
+        gradient_budget=gradient_budget,
         save_warmup=save_warmup,
         progress_bar=progress_bar,
         check_gradient=check_gradient,
-        integrator=IntegratorSettings(integrator, tolerance),
+        integrator=IntegratorSettings(integrator, tolerance, max_gradients_per_draw=ONE_DRAW_BUDGET * gradient_budget),
         events=EventSettings(event_rate, event_rate_kind, refreshment),
         process=process if isinstance(process, ProcessSettings) else ProcessSettings(process),
         scale=ScaleSettings.parse(scale, model.dim),
@@ -312,7 +330,7 @@ def _failure(
             )
     for chain in chains:
         if chain.outcome in (Outcome.STEP_BUDGET_USED, Outcome.STUCK):
-            words = explain(chain.outcome, max_gradients=settings.integrator.max_gradients_per_draw)
+            words = explain(chain.outcome, n_gradients=chain.counts.n_gradients, cause=cause_of_cost(chain))
             where = chain.process.clock[0].time
             return SamplingError(
                 f"chain {chain.index}, {chain.stage.name}, process time {where:.4g}: {words}", chain.outcome
@@ -352,6 +370,7 @@ def snapshot(chain: Chain) -> ChainSnapshot:
         rejected_fraction=float(clock.n_rejected) / max(int(n_tried), 1),
         n_diverging=int(clock.n_diverging),
         finished=chain.outcome != Outcome.RUNNING,
+        hint=cost_hint(chain),
     )
 
 

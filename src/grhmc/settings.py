@@ -30,6 +30,12 @@ FEWEST_TUNE_FOR_TRAJECTORIES = 20
 DEFAULT_TARGET_ACCEPT = {"splitting": 0.93, "leapfrog": 0.9}
 """Mean acceptance of the discrete process's trajectories, by integrator."""
 
+GRADIENT_BUDGET = 1000
+"""Gradients per draw that a chain may spend, on average: about what NUTS may with a tree depth of at most 10."""
+
+ONE_DRAW_BUDGET = 200
+"""Times as many may go into one draw."""
+
 SCALES = ("isg", "vari", "geo", "mct", "identity")
 EVENT_RATE_KINDS = ("constant", "arc_length")
 
@@ -50,7 +56,7 @@ class IntegratorSettings:
     step_floor : float
         Process time under which a step is not cut further.
     max_gradients_per_draw : int
-        Gradients after which a chain gives up on reaching its next draw.
+        Gradients after which a chain gives up on reaching its next draw; `gradient_budget` of `sample` sets it.
     divergence_threshold : float
         Energy error along a path above which it counts as diverging.
     """
@@ -59,7 +65,7 @@ class IntegratorSettings:
     tolerance: float | None = None
     largest_step: float = 3.0
     step_floor: float = 1e-6
-    max_gradients_per_draw: int = 200_000
+    max_gradients_per_draw: int = ONE_DRAW_BUDGET * GRADIENT_BUDGET
     divergence_threshold: float = 10.0
 
     def __post_init__(self) -> None:
@@ -263,6 +269,8 @@ class RunSettings:
     warmup : PaperWarmup or None
         None: the practical warm-up.
     save_warmup, progress_bar, check_gradient : bool
+    gradient_budget : int
+        Gradients per draw, on average over warm-up and sampling, that a chain may spend.
     n_time_averages : int
         At most so many intervals of time averages are kept per chain.
     """
@@ -278,6 +286,7 @@ class RunSettings:
     save_warmup: bool = False
     progress_bar: bool = True
     check_gradient: bool = True
+    gradient_budget: int = GRADIENT_BUDGET
     n_time_averages: int = 50
     integrator: IntegratorSettings = field(default_factory=IntegratorSettings)
     events: EventSettings = field(default_factory=EventSettings)
@@ -295,6 +304,7 @@ class RunSettings:
         if self.sample_interval is not None:
             check_number("sample_interval", self.sample_interval, above=0.0)
         check_number("u_turns_per_draw", self.u_turns_per_draw, above=0.0)
+        check_count("gradient_budget", self.gradient_budget, at_least=1)
         check_count("n_time_averages", self.n_time_averages, at_least=1)
         if self.process_kind == "discrete":
             self._check_discrete()

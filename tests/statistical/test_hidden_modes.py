@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from mode_targets import TARGETS, count, run_grhmc
 
 from grhmc.tuning import stages
+from mode_targets import TARGETS, count, run_grhmc
 
 pytestmark = pytest.mark.statistical
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tracemalloc
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from grhmc import path_functions_from_numba
 from grhmc.dynamics.coefficients import TABLEAUS
+from grhmc.models import from_python
 from grhmc.models.analytic import gaussian, independent_normals, smiley
 from grhmc.tuning.stages import practical_stages
 from kernel_helpers import INTEGRATORS, finish, make_chain, run_settings
@@ -75,9 +77,10 @@ def test_an_event_of_a_constant_rate_costs_no_gradient(integrator, event_rate):
     counts = chain.counts
     assert counts.n_refused == 0
     assert counts.n_events == pytest.approx(300 * event_rate, abs=5.0 * np.sqrt(300 * event_rate) + 1.0)
-    # One gradient at the start, and the same number for every step, accepted or not.
+    # One gradient at the start, five to look for noise, one at each draw, and the same for every step, accepted or not.
     per_step = TABLEAUS[integrator].gradients_per_step
-    assert counts.n_gradients == 1 + per_step * (counts.n_steps + counts.n_rejected)
+    n_at_draws = counts.n_gradients - 1 - 5 - per_step * (counts.n_steps + counts.n_rejected)
+    assert 290 <= n_at_draws <= 300  # none where the test of paths puts the path's start
 
 
 @EACH_INTEGRATOR
@@ -89,6 +92,7 @@ def test_an_event_of_the_arc_length_rate_costs_one_gradient_at_most_or_a_step_of
         counts.n_gradients - 1 - TABLEAUS[integrator].gradients_per_step * (counts.n_steps + counts.n_rejected)
     )
     most = TABLEAUS[integrator].gradients_per_step if integrator == "splitting" else 1
+    beyond_steps -= 5 + 300  # for noise, and at draws
     assert 0 < beyond_steps <= most * counts.n_events
 
 
@@ -144,21 +148,24 @@ def test_log_density_and_energy_belong_to_the_draw(integrator):
     settings = run_settings(dim=3, draws=200, sample_interval=0.37, name=integrator, tolerance=1e-4)
     record = finish(make_chain(NORMALS, settings, init=START)).record()
     exact = [NORMALS.evaluate(draw)[0] for draw in record.draws]
-    # Interpolated between the ends of steps, at no gradient.
-    np.testing.assert_allclose(record.statistics["lp"], exact, atol=2e-2)
+    np.testing.assert_allclose(record.statistics["lp"], exact, rtol=1e-12)
     kinetic = record.statistics["energy"] + record.statistics["lp"]
-    assert kinetic.min() > -1e-3
+    assert kinetic.min() >= 0.0
 
 
-@pytest.mark.parametrize("integrator", ["rkn43", "rkn64", "splitting"])
-def test_log_density_is_good_enough_at_the_default_tolerance(integrator):
-    model = independent_normals(np.ones(100)).log_density()
-    record = finish(make_chain(model, run_settings(dim=100, draws=500, event_rate=0.3, name=integrator))).record()
-    exact = np.array([model.evaluate(draw)[0] for draw in record.draws])
-    # Against the log density's own standard deviation, √(dim/2).
-    errors = (record.statistics["lp"] - exact) / np.sqrt(50.0)
-    assert np.sqrt(np.mean(errors**2)) < 0.03
-    assert abs(np.mean(errors)) < 0.02
+def test_a_draw_where_the_density_cannot_be_computed_says_so():
+    # Fails at every seventh call, be that for a step, which is tried again, or for a draw.
+    evaluations = []
+
+    def unlucky(q):
+        evaluations.append(q[0])
+        return (-math.inf if len(evaluations) % 7 == 0 else -0.5 * q[0] ** 2), -q
+
+    chain = finish(make_chain(from_python(unlucky, 1), run_settings(draws=100, sample_interval=0.3), init=np.ones(1)))
+    log_density = chain.record().statistics["lp"]
+    assert np.all(np.isfinite(chain.record().draws))
+    assert 0 < np.isinf(log_density).sum() < 50
+    assert np.all(np.isfinite(chain.record().statistics["energy"]))
 
 
 def values(q, output):

@@ -175,3 +175,12 @@ def test_counts_are_short(count, text):
 )  # fmt: skip
 def test_times_are_readable(seconds, text):
     assert format_seconds(seconds) == text
+
+
+def test_both_views_say_why_a_chain_is_dear():
+    dear = [*snapshots(2), *snapshots(2, hint="its log density is noisy")]
+    terminal = console(terminal=True, width=120)
+    terminal.print(progress_table(dear, 10.0, room=20, width=120))
+    assert written(terminal).count("its log density is noisy") == 1
+    assert summary_line(dear, 10.0).count("its log density is noisy") == 1
+    assert "noisy" not in summary_line(snapshots(), 10.0)

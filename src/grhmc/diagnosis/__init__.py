@@ -13,7 +13,7 @@ from grhmc.diagnosis.convergence import find_convergence_problems
 from grhmc.diagnosis.energy import find_energy_problems
 from grhmc.diagnosis.gradient import find_gradient_problems, gradient_at
 from grhmc.diagnosis.modes import find_missed_places
-from grhmc.diagnosis.process import find_process_problems
+from grhmc.diagnosis.process import find_non_finite_places, find_process_problems
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, Report
 from grhmc.diagnosis.tails import find_heavy_tails
 from grhmc.diagnosis.unusable import find_unusable_draws
@@ -90,6 +90,8 @@ def diagnose(result: xarray.DataTree, model: LogDensity | None = None) -> Report
     if earlier is not None:
         found = {finding.code for finding in findings}
         findings += [finding for finding in earlier if finding.code in _CODES_OF_MODEL and finding.code not in found]
+    if any(finding.code == "noisy_density" and finding.severity == WARNING for finding in findings):
+        findings = [finding for finding in findings if finding.code not in _CONSEQUENCES_OF_NOISE]
     return Report(tuple(sorted(findings, key=lambda finding: finding.severity != WARNING)))
 
 
@@ -111,6 +113,9 @@ def _draws_group(result: xarray.DataTree) -> str:
     has_only_unconstrained = "posterior" not in result.children and "unconstrained_posterior" in result.children
     return "unconstrained_posterior" if has_only_unconstrained else "posterior"
 
+
+_CONSEQUENCES_OF_NOISE = ("low_acceptance", "diverging", "cut_trajectories", "energy_error")
+# Whose messages name causes that it is not.
 
 _CODES_OF_MODEL = ("wrong_gradient", "unused_parameter", "heavy_tails", "missed_place")
 # Found by looking at the model, or only so.
@@ -139,6 +144,8 @@ def _findings_of_draws(
         problems = find_process_problems(result["tuning"].to_dataset(), n_draws, _n_tune(result))
         # The discrete process has no event rate: it is one over the mean length, which changes where windows end.
         is_discrete = "acceptance_rate" in statistics
+        if is_discrete:
+            problems += find_non_finite_places(result["tuning"].to_dataset(), int(statistics["n_events"].sum()))
         findings += [item for item in problems if not (is_discrete and item.code == "event_rate_moving")]
     return findings
 

@@ -177,9 +177,11 @@ def _chains_that_are_off(values: np.ndarray) -> list[int]:
 
 def _stuck_chains(log_density: np.ndarray, chain_names: list[int]) -> list[Finding]:
     """Chains in a place of far lower density than the others."""
-    if len(log_density) < 2 or not np.all(np.isfinite(log_density)):
+    is_known = np.isfinite(log_density)  # a draw of the continuous process may lie a little beyond an edge
+    if len(log_density) < 2 or not np.all(is_known.any(axis=1)):
         return []
-    means, deviations = log_density.mean(axis=1), log_density.std(axis=1)
+    known = np.where(is_known, log_density, np.nan)
+    means, deviations = np.nanmean(known, axis=1), np.nanstd(known, axis=1)
     best = int(np.argmax(means))
     # In the bulk the log density of d parameters varies by √(d / 2): a chain that is far from it is elsewhere.
     spread = max(float(np.median(deviations)), deviations[best])

@@ -13,7 +13,7 @@ import numpy as np
 
 from grhmc.diagnosis.local_run import run_from, value_at
 from grhmc.diagnosis.report import WARNING, Finding, listed, listed_chains
-from grhmc.diagnosis.screening import all_finite, deviations
+from grhmc.diagnosis.screening import all_finite
 from grhmc.tuning.local_mass import log_mass_bounds
 
 if TYPE_CHECKING:

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 BOUNCE_LIMIT = 0.01
 """Bounces per draw above which the draws are affected."""
 
+NOISE_NOTED, NOISE_LIMIT = 0.1, 0.5
+"""Standard deviations of the log density's noise: from the first on it is noted, from the second on warned of.
+
+It costs acceptance: 28 % of it at 0.5, half of it at 1, nearly all of it at 3."""
+
 TUNING_LIMIT = 2.0
 """Factor by which a scale or an event rate may still change in the last third of its tuning."""
 
@@ -38,6 +43,7 @@ def find_process_problems(tuning: xarray.Dataset, n_draws: int, n_tune: int) -> 
         *_bounces(tuning, n_draws, chain_names),
         *_floored_steps(tuning, chain_names),
         *_moved_chains(tuning, chain_names),
+        *_noisy_density(tuning, chain_names),
     ]
     if n_tune >= _SHORTEST_TUNING and "history_time" in tuning:
         findings += _unsettled_tuning(tuning, chain_names)
@@ -73,6 +79,25 @@ def _bounces(tuning: xarray.Dataset, n_draws: int, chain_names: list[int]) -> li
     return [Finding("bounces", WARNING if is_bad else NOTE, message, (), chains, per_draw, BOUNCE_LIMIT)]
 
 
+def find_non_finite_places(tuning: xarray.Dataset, n_trajectories: int) -> list[Finding]:
+    """Trajectories of the discrete process that ended where the density is not finite; many are `diverging`, too."""
+    if "n_warmup_refused" not in tuning:
+        return []
+    refused = _sampling_counts(tuning, "refused")
+    if not refused.any():
+        return []
+    chains = tuple(int(name) for name, count in zip(tuning["chain"].values, refused, strict=True) if count)
+    share = float(refused.sum() / max(n_trajectories, 1))
+    message = (
+        f"{int(refused.sum())} of {n_trajectories} trajectories ({listed_chains(chains)}) ran into places where the "
+        "log density or its gradient is not finite, and were rejected. That is right for an edge of the support; but "
+        "places where it merely cannot be computed are missing from the draws, and so may be what lies beyond them. "
+        "Transform constrained parameters (log, logit), or make the density computable there (log1p, logsumexp, a "
+        "smaller solver tolerance)."
+    )
+    return [Finding("not_finite", NOTE, message, (), chains, share, 0.0)]
+
+
 def _floored_steps(tuning: xarray.Dataset, chain_names: list[int]) -> list[Finding]:
     floored = _sampling_counts(tuning, "floored")
     if not floored.any():
@@ -85,6 +110,24 @@ def _floored_steps(tuning: xarray.Dataset, chain_names: list[int]) -> list[Findi
         "reparameterize so that its scales differ less from place to place."
     )
     return [Finding("step_floor", WARNING, message, (), chains, float(floored.max()), 0.0)]
+
+
+def _noisy_density(tuning: xarray.Dataset, chain_names: list[int]) -> list[Finding]:
+    """A log density whose value is not that of a smooth function: measured during warm-up by `grhmc.run.cost`."""
+    noise = tuning["density_noise"].to_numpy() if "density_noise" in tuning else np.zeros(len(chain_names))
+    largest = float(noise.max(initial=0.0))
+    if largest < NOISE_NOTED:
+        return []
+    chains = tuple(name for name, value in zip(chain_names, noise, strict=True) if value >= NOISE_NOTED)
+    message = (
+        f"the log density is noisy: at places next to each other it differs by a standard deviation of {largest:.2g} "
+        f"beyond what its gradient says ({listed_chains(chains)}). Random numbers in the model, the tolerance of an "
+        "ODE solver or another iteration, or single precision do that. However short the steps, trajectories are "
+        "rejected for it, and draws repeat; the discrete process corrects for it, the continuous one only roughly. "
+        "Make the log density a fixed, smooth function: no random numbers, a small solver tolerance, double precision."
+    )
+    severity = WARNING if largest >= NOISE_LIMIT else NOTE
+    return [Finding("noisy_density", severity, message, (), chains, largest, NOISE_LIMIT)]
 
 
 def _moved_chains(tuning: xarray.Dataset, chain_names: list[int]) -> list[Finding]:

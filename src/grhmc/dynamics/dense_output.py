@@ -103,20 +103,6 @@ def point_at(
 
 
 @kernel
-def kinetic_energy_at(step: Step, duration: float, fraction: float) -> float:
-    """½‖p̄‖² at `fraction` of the step."""
-    a, b, c, d, e, f = momentum_weights(fraction, duration)
-    position, momentum, force = step.position, step.momentum, step.stage_forces[0]
-    end_position, end_momentum, end_force = step.end_position, step.end_momentum, step.stage_forces[-1]
-    total = 0.0
-    for k in range(position.shape[0]):
-        start = a * position[k] + b * momentum[k] + c * force[k]
-        p = start + d * end_position[k] + e * end_momentum[k] + f * end_force[k]
-        total += p * p
-    return 0.5 * total
-
-
-@kernel
 def combine(step: Step, weights: Weights, output: np.ndarray) -> None:
     """Weighted sum of both ends of the step; writes `output`, shape (dim,)."""
     a, b, c, d, e, f = weights

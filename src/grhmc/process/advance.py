@@ -38,7 +38,8 @@ def advance(process: Process, records: Records, n_gradients: int) -> int:
             outcome = advance_one_step(process, records)
         if outcome != RUNNING:
             return outcome
-        if clock.n_gradients - clock.drawn_gradients > settings.max_gradients_per_draw:
+        since_draw = clock.n_gradients - clock.drawn_gradients
+        if since_draw > settings.max_gradients_per_draw or clock.n_gradients > settings.most_gradients:
             return STEP_BUDGET_USED
         if clock.n_gradients >= stop:
             return RUNNING

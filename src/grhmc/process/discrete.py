@@ -57,10 +57,17 @@ DIVERGENCE_THRESHOLD = 1000.0
 """Energy error at which, even by the shortest steps, it is given up and counted; Stan's."""
 
 REFINEMENT, MOST_REFINED = 2, 16
-"""A trajectory that is hopeless is followed again in twice as many steps, and so on, up to sixteen times as many."""
+"""A trajectory that is hopeless is followed again in twice as many steps, and so on, up to sixteen times as many; not
+where it is noise of the log density that makes it so (`grhmc.run.cost`)."""
 
 JITTER = 0.1
 """A trajectory's steps are up to this share shorter or longer than the tuned one, so that no orbit closes on itself."""
+
+SHORT_STEP = 0.125
+"""Share of the longest step below which a place where the density is not finite is no reason for shorter ones.
+
+It is an edge or a hole then, not an overflow. The shorter the steps, the more trajectories meet a thin shell of such
+places instead of stepping over it: tuning would never come to an end."""
 
 SAME, DIFFERENT, RAISED = 0, 1, 2
 """Verdicts of `compare_way_back`."""
@@ -114,7 +121,8 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         return_to(step, process.anchor)
         reverse(step.momentum)
         clock.log_density, clock.kinetic_energy = start.log_density, start.kinetic_energy
-    if settings.tune_step == 1:
+    is_at_fault = not np.isnan(error) or clock.trajectory_step > SHORT_STEP * settings.largest_trajectory_step
+    if settings.tune_step == 1 and is_at_fault:
         observe(process.step_tuner, 0, settings.target_acceptance - (acceptance if refined == 1 else 0.0))
         clock.trajectory_step = min(np.exp(process.step_tuner.log_value[0]), settings.largest_trajectory_step)
     if settings.tune_event_rate == 1:
@@ -180,13 +188,14 @@ def follow_in_enough_steps(process: Process, duration: float, n_steps: int) -> t
     """
     clock = process.clock[0]
     start, start_time = StepEnd(clock.log_density, clock.kinetic_energy), clock.time
-    error, refined = follow_trajectory(process, duration, n_steps, False), 1
-    while error > HOPELESS_ENERGY_ERROR and refined < MOST_REFINED:
+    most = process.settings[0].most_refined
+    error, refined = follow_trajectory(process, duration, n_steps, most == 1), 1
+    while error > HOPELESS_ENERGY_ERROR and refined < most:
         return_to(process.step, process.anchor)
         clock.log_density, clock.kinetic_energy, clock.time = start.log_density, start.kinetic_energy, start_time
         clock.searching_u_turn = 0
         refined *= REFINEMENT
-        error = follow_trajectory(process, duration / refined, n_steps * refined, refined == MOST_REFINED)
+        error = follow_trajectory(process, duration / refined, n_steps * refined, refined == most)
     return error, refined
 
 

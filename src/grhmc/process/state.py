@@ -103,11 +103,13 @@ SETTINGS_DTYPE = np.dtype(
         ("tune_step", "i8"),
         ("tune_length", "i8"),
         ("target_acceptance", "f8"),
+        ("most_refined", "i8"),  # times as many steps, for a hopeless trajectory
         ("tolerance", "f8"),
         ("largest_step", "f8"),
         ("step_floor", "f8"),
         ("divergence_threshold", "f8"),  # of the continuous process
-        ("max_gradients_per_draw", "i8"),
+        ("max_gradients_per_draw", "i8"),  # of any one draw
+        ("most_gradients", "i8"),  # of the whole chain
         ("rate", "i8"),
         ("law", "i8"),
         ("persistence", "f8"),

@@ -37,6 +37,7 @@ from grhmc.run.chain_record import (
     n_warmup_rows,
     records_of_run,
 )
+from grhmc.run.cost import FEWEST_DRAWS_PAID, allow_for_noise
 from grhmc.run.fixed_settings import write_fixed_settings
 from grhmc.run.saved_chain import chain_to_arrays, restore_chain
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
@@ -122,7 +123,7 @@ class Chain:
         self.stage_index = -1
         self.outcome = Outcome.RUNNING
         self.seconds = np.zeros(2)  # of warm-up and of sampling
-        self.sampling_start = np.zeros(4)  # `AT_SAMPLING_START`
+        self.sampling_start = np.zeros(len(AT_SAMPLING_START))
         self.is_discrete = settings.process_kind == "discrete"
         self.integrator = settings.integrator.first
         self.time_per_gradient = np.zeros(len(SYMPLECTIC_INTEGRATORS))  # of discrete steps: what rounds have found
@@ -130,6 +131,7 @@ class Chain:
         self.is_agreed = False  # with the other chains about the scale
         self.is_lost = False  # far from where most of the others are
         self.u_turns_per_draw = CLOSEST_DRAWS  # of trajectories with persistent momenta
+        self.noise = -1.0  # of the log density, its standard deviation; negative: not measured yet
         self.n_moves = 0  # from a place without mass to one of the others
         self.warmup_draws_before = 0  # the present stage began
         self.places = np.full((sum(stage.explores for stage in stages), model.dim), np.nan)  # where windows have led to
@@ -152,6 +154,8 @@ class Chain:
         events = settings.events
         self._renew_rate_tuner(event_rate * events.u_turn_factor if events.is_tuned else event_rate)
         write_fixed_settings(settings, self.process.settings)
+        n_paid = max(sum(stage.n_draws for stage in stages), FEWEST_DRAWS_PAID)
+        self.process.settings.most_gradients = n_paid * settings.gradient_budget
         self._check_start(place(self.process, start, _FIRST_STEP))
         advance(self.process, self.records, 0)  # of a stage that has no length yet: compiles before any clock starts
 
@@ -312,9 +316,10 @@ class Chain:
         by_trajectories = self.is_discrete and stage.by_trajectories
         kernel.process = DISCRETE if by_trajectories else CONTINUOUS
         kernel.tune_step = int(stage.tune_step)
+        if stage.by_trajectories:
+            allow_for_noise(self)
         if not by_trajectories:
             return
-        kernel.target_acceptance = self.settings.process.effective_target_accept(self.integrator)
         time_to_u_turn = math.exp(process.rate_tuner.log_process_time[0])
         factor = float(kernel["u_turns_per_refreshment"][0])
         if kernel["tune_length"][0] == 1:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from grhmc.settings import RunSettings
     from grhmc.tuning.stages import Stage
 
-AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored")
+AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored", "n_refused")
 """Of the clock: what is kept of the moment when sampling began."""
 
 _OF_THE_DISCRETE_PROCESS = "acceptance_rate"
@@ -74,6 +74,7 @@ def tuning_record(chain: Chain) -> dict[str, np.ndarray]:
         "agreed": np.array(chain.is_agreed),
         "n_moves": np.array(chain.n_moves),
         "places": np.vstack([chain.places, chain.process.highest]),
+        "density_noise": np.array(max(chain.noise, 0.0)),
         "centre": chain.process.standardization.centre.copy(),
         "event_rate": np.array(clock.event_rate),
         "step_size": np.array(clock.trajectory_step if chain.is_discrete else clock.step_size),
@@ -87,6 +88,7 @@ def tuning_record(chain: Chain) -> dict[str, np.ndarray]:
         "n_refused_paths": np.array(clock.n_refused_paths),
         "n_warmup_bounces": np.array(int(warmup[2])),
         "n_warmup_floored": np.array(int(warmup[3])),
+        "n_warmup_refused": np.array(int(warmup[4])),
         "history_time": records.history_time[:n_rows],
         "history_scale": records.history_scale[:n_rows],
         "history_centre": records.history_centre[:n_rows],

@@ -42,6 +42,8 @@ class ChainSnapshot:
         Paths whose energy error passed the threshold.
     finished : bool
         The chain will not go on.
+    hint : str
+        Why the chain costs far more than others of its kind, or nothing.
     """
 
     chain: int
@@ -55,6 +57,7 @@ class ChainSnapshot:
     rejected_fraction: float
     n_diverging: int
     finished: bool
+    hint: str = ""
 
 
 class ProgressView(Protocol):
@@ -227,6 +230,7 @@ def progress_table(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float, r
     if len(shown) < len(snapshots):
         n_finished = sum(snapshot.finished for snapshot in snapshots)
         caption += f"; {n_finished} of {len(snapshots)} chains finished, {len(shown)} shown"
+    caption += "".join(f"\n{hint}" for hint in _first_hint(snapshots))
     table = Table(box=None, caption=caption, caption_justify="left", pad_edge=False)
     columns = [*_COLUMNS, *(_MORE_COLUMNS if width >= _WIDTH_OF_ALL else {})]
     table.add_column("chain", justify="right", no_wrap=True)
@@ -276,7 +280,13 @@ def summary_line(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float) -> 
         f"{format_count(n_gradients)} gradients, {format_count(_speed(n_gradients, seconds))}/s "
         f"per core, {sum(snapshot.n_diverging for snapshot in snapshots)} diverging, "
         f"{format_seconds(elapsed_seconds)}{_remaining(snapshots, elapsed_seconds)}"
+        + "".join(f"; {hint}" for hint in _first_hint(snapshots))
     )
+
+
+def _first_hint(snapshots: Sequence[ChainSnapshot]) -> list[str]:
+    """One hint is enough: what makes a chain dear makes the others dear too."""
+    return [snapshot.hint for snapshot in snapshots if snapshot.hint][:1]
 
 
 def format_count(count: float) -> str:

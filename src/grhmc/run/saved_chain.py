@@ -21,6 +21,7 @@ _SCALARS = (
     "is_agreed",
     "is_lost",
     "u_turns_per_draw",
+    "noise",
     "n_moves",
     "n_places",
     "warmup_draws_before",

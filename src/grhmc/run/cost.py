@@ -1,0 +1,143 @@
+"""What a run may cost, and why one costs much: noise of the log density, budgets of gradients, hints while it runs.
+
+A noisy log density bounds the acceptance of trajectories however short their steps are, and a tuner that shortens steps
+until enough are accepted never ends. So the noise is measured, at the cost of a few gradients, and what it costs in
+acceptance is not asked of the step.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grhmc.density_pointer import EXCEPTION, FINE
+from grhmc.process.discrete import MOST_REFINED
+
+if TYPE_CHECKING:
+    from grhmc.models.log_density import LogDensity
+    from grhmc.run.chain import Chain
+
+SMALLEST_NOISE = 0.1
+"""Standard deviation of the log density's noise below which nothing is done about it."""
+
+LARGEST_REFINED_NOISE = 0.7
+"""From here on hopeless trajectories are not followed again by shorter steps: it is the noise that makes them so."""
+
+FEWEST_DRAWS_PAID = 200
+"""A chain may spend its budget per draw on so many at least."""
+
+_SPACINGS = (1 / 64, 1 / 512)
+# Of the points the noise is measured at, over a step. Noise is as large at both; what the dynamics do is 512 times, and
+# what a gradient that is wrong does 8 times, smaller at the second.
+_N_POINTS, _N_SCREENED = 17, 5
+_DOUBT = 1.2
+# Noise is overestimated rather: an acceptance that cannot be reached makes steps short, a low one makes them long.
+_MANY_STEPS = 16.0
+_NORMAL_QUARTILE = 0.6745
+
+_DEAR, _WORTH_A_HINT = 200.0, 20_000
+# Gradients per draw, and of a chain, from which on progress says that it is dear: most posteriors take 2 to 30.
+
+
+def measure_noise(model: LogDensity, point: np.ndarray, direction: np.ndarray, step: float) -> tuple[float, int]:
+    """Standard deviation of the noise of the log density beside its gradient, along a line through `point`.
+
+    Between two points the log density of a smooth model changes by what the mean gradient says, but for an error that
+    falls with the cube of their distance. What does not fall is noise: random numbers, the tolerance of a solver, or
+    single precision. Medians leave jumps out.
+
+    Parameters
+    ----------
+    model : LogDensity
+    point, direction : ndarray, shape (dim,)
+        In the units of the parameters.
+    step : float
+        Of `direction`: what the dynamics take at once.
+
+    Returns
+    -------
+    noise : float
+        0 where what is seen is not noise.
+    n_gradients : int
+        That were spent.
+    """
+    coarse = _defect(model, point, direction, step * _SPACINGS[0], _N_SCREENED)
+    if not coarse > 0.5 * SMALLEST_NOISE:
+        return 0.0, _N_SCREENED
+    coarse, fine = (_defect(model, point, direction, step * spacing, _N_POINTS) for spacing in _SPACINGS)
+    is_noise = fine > coarse / 3.0
+    return (math.sqrt(coarse * fine) if is_noise else 0.0), _N_SCREENED + 2 * _N_POINTS
+
+
+def _defect(model: LogDensity, point: np.ndarray, direction: np.ndarray, spacing: float, n_points: int) -> float:
+    """Typical size of what the log density changes by beyond what the gradient says, as an sd of each value."""
+    values, slopes = np.full(n_points, np.nan), np.full(n_points, np.nan)
+    for number in range(n_points):
+        log_density, gradient, code = model.evaluate(point + (number - n_points // 2) * spacing * direction)
+        if code == EXCEPTION:
+            model.take_exception()  # of no concern here: the chain may never come there
+        elif code == FINE:
+            values[number], slopes[number] = log_density, spacing * float(gradient @ direction)
+    defects = np.diff(values) - 0.5 * (slopes[1:] + slopes[:-1])
+    defects = defects[np.isfinite(defects)]
+    return float(np.median(np.abs(defects))) / (_NORMAL_QUARTILE * math.sqrt(2.0)) if len(defects) else 0.0
+
+
+def possible_acceptance(noise: float) -> float:
+    """Mean acceptance of a Metropolis test by a log density of normal noise, if the dynamics were followed exactly.
+
+    A value that was accepted is kept, and so is high: by noise² on average (as in pseudo-marginal sampling).
+    """
+    return math.erfc(0.5 * noise)
+
+
+def allow_for_noise(chain: Chain) -> None:
+    """Measure the noise where a chain begins a stage, and set what its trajectories can be asked for."""
+    process, kernel = chain.process, chain.process.settings
+    step = chain.trajectory_step
+    is_first = chain.noise < 0.0
+    if is_first or chain.noise > 0.0 or kernel["refreshment_time"][0] > _MANY_STEPS * step:
+        centre, scale = process.standardization
+        point, direction = centre + scale * process.step.position, scale * process.step.momentum
+        chain.noise, n_gradients = measure_noise(chain.model, point, direction, step)
+        process.clock.n_gradients += n_gradients
+    target = chain.settings.process.effective_target_accept(chain.integrator)
+    if chain.noise >= SMALLEST_NOISE:
+        target *= possible_acceptance(_DOUBT * chain.noise)
+    kernel.target_acceptance = target
+    kernel.most_refined = 1 if chain.noise > LARGEST_REFINED_NOISE else MOST_REFINED
+
+
+def cause_of_cost(chain: Chain) -> str:
+    """Why a chain costs much, as far as it is known: part of a sentence."""
+    clock = chain.process.clock[0]
+    refused = float(clock.n_refused) / max(int(clock.n_events), 1)
+    if chain.noise >= SMALLEST_NOISE:
+        return (
+            f"its log density is noisy (standard deviation {chain.noise:.2g} between places next to each other): "
+            "random numbers, the tolerance of a solver, or single precision"
+        )
+    if refused > 0.02:
+        return (
+            f"the log density or its gradient is not finite in {int(clock.n_refused)} places that it ran into, "
+            f"{refused:.0%} of its trajectories"
+        )
+    if chain.is_discrete and chain.stage.by_trajectories:
+        return (
+            "only very short steps are accepted: the log density has a jump that its gradient does not show, or the "
+            "gradient is wrong, or the posterior varies on very different scales"
+        )
+    return "the posterior varies on very different scales in different places, or its gradient is wrong"
+
+
+def cost_hint(chain: Chain) -> str:
+    """What progress says of a chain that costs far more than others of its kind; else an empty string."""
+    n_gradients = int(chain.process.clock[0].n_gradients)
+    per_draw = n_gradients / max(chain.draws_done, 1)
+    if n_gradients < _WORTH_A_HINT or per_draw < _DEAR:
+        return ""
+    return (
+        f"chain {chain.index} takes {per_draw:.0f} gradients per draw, where 2 to 30 are usual: {cause_of_cost(chain)}"
+    )
