@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable
@@ -85,7 +86,7 @@ def by_quadrature(function: Callable, dim: int, data: tuple, low: float, high: f
     def moment(power: int) -> float:
         return sum(
             quad(lambda x: x**power * math.exp(one.evaluate(np.array([x]))[0] - top), a, b)[0]
-            for a, b in zip(points[:-1], points[1:], strict=True)
+            for a, b in itertools.pairwise(points)
         )
 
     top = max(one.evaluate(np.array([x]))[0] for x in points)
@@ -134,7 +135,7 @@ def run_grhmc(target: Target, seed: int) -> tuple[np.ndarray, list[str], int]:
         result = grhmc.sample(target.model, seed=seed, progress_bar=False, cores=1)
     codes = [item.code for item in grhmc.Report.from_json(result.attrs["diagnosis"]).warnings]
     draws = result["unconstrained_posterior"]["position"].transpose("chain", "draw", ...).to_numpy()
-    return draws, codes, int(result["tuning"]["n_gradients"].sum())
+    return draws, codes, int(result["tuning"]["n_gradients"].to_numpy().sum())
 
 
 Run = Callable[[Target, int], tuple[np.ndarray, list[str], int]]

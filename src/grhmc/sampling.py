@@ -28,12 +28,13 @@ from grhmc.outcomes import Outcome, SamplingError, explain
 from grhmc.results.datatree import plain_arrays
 from grhmc.run.chain import Chain
 from grhmc.run.chain_record import ChainRecord, records_of_run
-from grhmc.run.cost import cause_of_cost, cost_hint
+from grhmc.run.cost import cause_of_cost
 from grhmc.run.executors import run_chains
 from grhmc.run.interrupt import CtrlC, worth_keeping
 from grhmc.run.programme import final_stage, initial_centre, initial_event_rate, initial_scale, warmup_stages
-from grhmc.run.progress import ChainSnapshot, SteadyView, progress_view
+from grhmc.run.progress import SteadyView, progress_view
 from grhmc.run.seeds import chain_generators
+from grhmc.run.snapshots import snapshot
 from grhmc.run.starting_points import find_start, parse_init
 from grhmc.settings import (
     GRADIENT_BUDGET,
@@ -351,27 +352,6 @@ def _interruption(records: Sequence[ChainRecord], settings: RunSettings, ctrl_c:
         stacklevel=2,
     )
     return None
-
-
-def snapshot(chain: Chain) -> ChainSnapshot:
-    """What the progress display shows of a chain."""
-    clock = chain.process.clock[0]
-    to_come = sum(stage.n_draws for stage in chain.stages[max(chain.stage_index, 0) :])  # if none is skipped
-    n_tried = clock.n_steps + clock.n_rejected + clock.n_refused
-    return ChainSnapshot(
-        chain=chain.index,
-        stage=chain.stage.name,
-        draws_done=chain.draws_done,
-        draws_total=chain.warmup_draws_before + to_come,
-        n_gradients=int(clock.n_gradients),
-        seconds=float(chain.seconds.sum()),
-        event_rate=float(clock.event_rate),
-        step_size=float(clock.step_size),
-        rejected_fraction=float(clock.n_rejected) / max(int(n_tried), 1),
-        n_diverging=int(clock.n_diverging),
-        finished=chain.outcome != Outcome.RUNNING,
-        hint=cost_hint(chain),
-    )
 
 
 def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[str, Any]:

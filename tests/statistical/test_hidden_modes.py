@@ -19,7 +19,7 @@ MOST_SILENT = {
     "widths 1 and 10, 10 d": 9,
     "Cauchy location": 6,
 }
-"""Of twenty runs. NUTS with nutpie's settings has 1, 9, 0, 0, 8, 8, 18 and 12; half of them, but for chance in the first."""
+"""Of twenty runs. NUTS by nutpie has 1, 9, 0, 0, 8, 8, 18 and 12 (docs/decisions/0009): half of them, or one."""
 
 FAST = ("0.7 N(0, 1) + 0.3 N(6, 0.2)", "6 cos x - x²/200, 2 d", "widths 1 and 10, 10 d")
 

@@ -141,7 +141,7 @@ def judge_places(
 def beyond_draws(places: np.ndarray, points: np.ndarray) -> np.ndarray:
     """By how many standard deviations each coordinate of each place is beyond the points; 0 where it is not known.
 
-    Beyond all of them but one in a thousand on each side: that a few have been at a place does not tell how many should.
+    Beyond all of them but one in a thousand on each side: that a few have been there does not tell how many should.
     """
     (low, high), spread = np.quantile(points, (_OUTERMOST, 1.0 - _OUTERMOST), axis=0), points.std(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -211,11 +211,23 @@ def find_missed_places(
     missed = judge_places(model, places, draws, log_density, scale, n_thermal=n_thermal, most_gradients=budget)
     if not missed:
         return []
+    return [_finding(missed, places, chains_of, draws, float(log_density.max()), tuning["unconstrained"].to_numpy())]
+
+
+def _finding(
+    missed: list[MissedPlace],
+    places: np.ndarray,
+    chains_of: np.ndarray,
+    draws: np.ndarray,
+    highest: float,
+    coordinate_names: np.ndarray,
+) -> Finding:
+    """Tell of the place with the most mass, and in which parameters it shows."""
     worst = max(missed, key=lambda place: place.log_weight)
     chains = tuple(sorted({int(chains_of[place.index]) for place in missed}))
     amount = worst.beyond if worst.is_beyond else worst.narrowness
     order = [int(j) for j in np.argsort(-amount) if amount[j] > BEYOND] or [int(np.argmax(amount))]
-    names = tuple(str(tuning["unconstrained"].values[j]) for j in order)
+    names = tuple(str(coordinate_names[j]) for j in order)
     column, where = draws[..., order[0]], places[worst.index, order[0]]
     if worst.is_beyond:
         what = (
@@ -225,15 +237,15 @@ def find_missed_places(
     else:
         what = (
             f"at a place whose log density is higher than that of all draws ({worst.log_density:.4g}; the draws' is "
-            f"{log_density.max():.4g} at most) and where a chain stays that starts there (around {names[0]} = {where:.4g})"
+            f"{highest:.4g} at most) and where a chain stays that starts there (around {names[0]} = {where:.4g})"
         )
     message = (
-        f"{listed_chains(chains)} came, while warming up or on a rejected path, {what}; {_described(worst.log_weight)}. "
-        "The posterior has another mode, or a narrow neck, that the draws miss"
+        f"{listed_chains(chains)} came, while warming up or on a rejected path, {what}; "
+        f"{_described(worst.log_weight)}. The posterior has another mode, or a narrow neck, that the draws miss"
         f"{'' if len(names) == 1 else f' (it shows in {listed(names)})'}. Start chains there (`init`) and compare; "
         "reparameterize, or give more informative priors."
     )
-    return [Finding("missed_place", WARNING, message, names, chains, float(amount[order[0]]), BEYOND)]
+    return Finding("missed_place", WARNING, message, names, chains, float(amount[order[0]]), BEYOND)
 
 
 def _places_seen(tuning: xarray.Dataset) -> tuple[np.ndarray, np.ndarray, int]:

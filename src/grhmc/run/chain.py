@@ -14,14 +14,12 @@ from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import GO_ON, STOP, STOPPED
 from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
-from grhmc.events.refreshment import draw_hot_momentum, draw_momentum
+from grhmc.events.refreshment import draw_momentum
 from grhmc.outcomes import InitializationError, Outcome
 from grhmc.process.advance import advance
 from grhmc.process.continuous import place, start_path
 from grhmc.process.discrete import persistent_length
 from grhmc.process.state import (
-    APPLY_AT_CROSSING,
-    APPLY_AT_REFRESHMENT,
     CONTINUOUS,
     DISCRETE,
     Records,
@@ -40,12 +38,9 @@ from grhmc.run.chain_record import (
 from grhmc.run.cost import FEWEST_DRAWS_PAID, allow_for_noise
 from grhmc.run.fixed_settings import write_fixed_settings
 from grhmc.run.saved_chain import chain_to_arrays, restore_chain
+from grhmc.run.stage_rules import begin_event_rate_rule, begin_scale_rule, begin_temperature, renew_rate_tuner
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
-from grhmc.tuning.event_rate import init_event_rate_tuner
-from grhmc.tuning.moments import begin_window, forget
-from grhmc.tuning.scale_crossing_time import init_crossing_time_tuner
-from grhmc.tuning.scale_from_moments import FIXED, MCT
-from grhmc.tuning.stages import FORGET, Stage, hot_temperature
+from grhmc.tuning.stages import Stage
 from grhmc.tuning.step_size import LARGEST_STEP_PER_U_TURN, init_step_tuner
 from grhmc.tuning.trajectory_length import (
     CLOSEST_DRAWS,
@@ -152,8 +147,8 @@ class Chain:
             (records,) = records_of_run(settings, stages, model.dim, path_functions[2], 1)
         self.records = records
         events = settings.events
-        self._renew_rate_tuner(event_rate * events.u_turn_factor if events.is_tuned else event_rate)
         write_fixed_settings(settings, self.process.settings)
+        renew_rate_tuner(self.process, event_rate * events.u_turn_factor if events.is_tuned else event_rate)
         n_paid = max(sum(stage.n_draws for stage in stages), FEWEST_DRAWS_PAID)
         self.process.settings.most_gradients = n_paid * settings.gradient_budget
         self._check_start(place(self.process, start, _FIRST_STEP))
@@ -276,8 +271,8 @@ class Chain:
         """Write a stage's rules into the kernel's settings and start its first path."""
         self.stage_index = stage_index
         stage, clock, kernel = self.stage, self.process.clock, self.process.settings
-        self._begin_scale_rule(stage)
-        self._begin_event_rate_rule(stage)
+        begin_scale_rule(self.process, stage.scale)
+        begin_event_rate_rule(self.process, stage.event_rate)
         self._begin_step_rule(stage)
         spacing = stage.draw_spacing
         if spacing is None:
@@ -293,7 +288,7 @@ class Chain:
         kernel.history_spacing = stage.n_draws * spacing / HISTORY_ROWS_PER_STAGE if stage.is_warmup else 0.0
         clock.stage_start_time = now
         clock.draw_index = clock.interval_index = clock.median_index = 0
-        self._begin_temperature(hot_temperature(self.model.dim) if stage.is_hot else 1.0)
+        begin_temperature(self.process, stage)
         kernel.test_paths = int(not stage.is_warmup and self.settings.tests_paths)
         self.process.n_crossings[:] = 0
         reset_integrals(self.process.integrals)
@@ -302,13 +297,6 @@ class Chain:
         for counter in ("gradients", "steps", "rejected", "events", "diverging"):
             clock[f"drawn_{counter}"] = clock[f"n_{counter}"]
         start_path(self.process)
-
-    def _begin_temperature(self, temperature: float) -> None:
-        """Where the temperature changes, the momentum is refreshed at once: stages are short."""
-        factor, process = math.sqrt(temperature), self.process
-        if factor != process.settings.momentum_factor[0]:
-            process.settings.momentum_factor = factor
-            draw_hot_momentum(int(process.settings.law[0]), factor, process.step.momentum, process.rng)
 
     def _begin_step_rule(self, stage: Stage) -> None:
         """What the discrete process needs."""
@@ -362,53 +350,6 @@ class Chain:
         """Replace what tuning has found so far."""
         self.process.step_tuner = init_step_tuner(step)
         self.process.step_tuner.iteration[0] = 2
-
-    def _begin_scale_rule(self, stage: Stage) -> None:
-        rule, kernel, process = stage.scale, self.process.settings, self.process
-        kernel.scale = rule.tuner
-        kernel.centred_gradient = int(rule.centred_gradient)
-        kernel.first_change_time = process.clock.time[0] + rule.first_change
-        kernel.largest_change = rule.largest_change
-        kernel.apply = APPLY_AT_CROSSING if rule.apply_at_crossing else APPLY_AT_REFRESHMENT
-        kernel.target_crossing_time = rule.target_crossing_time
-        kernel.median_spacing = rule.median_spacing
-        process.clock.crossing_started = 0
-        if rule.tuner == MCT:
-            self.renew_crossing_time_tuner(stage)
-        elif rule.tuner != FIXED:
-            if rule.window == FORGET:
-                forget(process.moments)
-                forget(process.previous_moments)
-            else:
-                begin_window(process.previous_moments, process.moments)
-
-    def renew_crossing_time_tuner(self, stage: Stage) -> None:
-        """Start MCT's tuner at the present scale, by the stage's rule."""
-        scale = self.process.standardization.scale
-        self.process.crossing = init_crossing_time_tuner(
-            scale, gamma=stage.scale.gamma, anchor=stage.scale.anchor_factor * np.log(scale)
-        )
-
-    def _begin_event_rate_rule(self, stage: Stage) -> None:
-        rule, kernel, process = stage.event_rate, self.process.settings, self.process
-        kernel.tune_event_rate = int(rule.tune)
-        kernel.rate_smoothing = rule.smoothing
-        kernel.rate_prior_count = rule.prior_count
-        kernel.u_turn_factor = rule.u_turn_factor
-        kernel.u_turn_search_time = rule.search_time
-        if rule.start is not None:
-            process.clock.event_rate = rule.start
-            if rule.tune:
-                self._renew_rate_tuner(rule.start)
-        if rule.tune:
-            process.rate_tuner.n_observed[:] = 0
-
-    def _renew_rate_tuner(self, event_rate: float) -> None:
-        """Start the event-rate tuner at λ; a path of unit speed per coordinate is √dim long per process time."""
-        tuner = init_event_rate_tuner(event_rate)
-        if self.settings.events.kind == "arc_length":
-            tuner.log_process_time[0] -= 0.5 * math.log(self.model.dim)
-        self.process.rate_tuner = tuner
 
     # ------------------------------------------------------------------ results
 

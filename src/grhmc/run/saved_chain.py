@@ -10,6 +10,7 @@ from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.outcomes import Outcome
 from grhmc.run.plain_arrays import walk_arrays
 from grhmc.run.seeds import generator_to_array, restore_generator
+from grhmc.run.stage_rules import renew_crossing_time_tuner
 from grhmc.tuning.scale_from_moments import MCT
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def restore_chain(chain: Chain, arrays: dict[str, np.ndarray]) -> None:
     for name in _VECTORS:
         getattr(chain, name)[:] = arrays[name]
     if chain.stage_index >= 0 and chain.stage.scale.tuner == MCT:
-        chain.renew_crossing_time_tuner(chain.stage)
+        renew_crossing_time_tuner(chain.process, chain.stage.scale)
     own = [(f"process.{name}", array) for name, array in walk_arrays(chain.process)]
     own += [(f"records.{name}", array) for name, array in walk_arrays(chain.records)]
     for name, array in own:
