@@ -49,7 +49,7 @@ class MissedPlace(NamedTuple):
 
     Attributes
     ----------
-    index : int
+    candidate : int
         Which of the candidates.
     beyond : ndarray, shape (dim,)
         Standard deviations beyond all draws, of each coordinate; 0 or less inside.
@@ -61,7 +61,7 @@ class MissedPlace(NamedTuple):
         Logarithm of the mass around it over that of the draws.
     """
 
-    index: int
+    candidate: int
     beyond: np.ndarray
     narrowness: np.ndarray
     log_density: float
@@ -224,11 +224,11 @@ def _finding(
 ) -> Finding:
     """Tell of the place with the most mass, and in which parameters it shows."""
     worst = max(missed, key=lambda place: place.log_weight)
-    chains = tuple(sorted({int(chains_of[place.index]) for place in missed}))
+    chains = tuple(sorted({int(chains_of[place.candidate]) for place in missed}))
     amount = worst.beyond if worst.is_beyond else worst.narrowness
     order = [int(j) for j in np.argsort(-amount) if amount[j] > BEYOND] or [int(np.argmax(amount))]
     names = tuple(str(coordinate_names[j]) for j in order)
-    column, where = draws[..., order[0]], places[worst.index, order[0]]
+    column, where = draws[..., order[0]], places[worst.candidate, order[0]]
     if worst.is_beyond:
         what = (
             f"at a place that no draw is near and where a chain stays that starts there (there {names[0]} was about "
