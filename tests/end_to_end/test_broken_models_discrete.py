@@ -28,6 +28,7 @@ Density = Callable[[np.ndarray], tuple[float, np.ndarray]]
 def run(density: Density | grhmc.LogDensity, dim: int = 1, **settings: Any) -> tuple[np.ndarray, set[str]]:
     """Sample; draws of shape (chains, draws, dim), and codes of the warnings."""
     defaults: dict[str, Any] = {"draws": 1000, "tune": 300, "chains": 4, "seed": 1, "progress_bar": False}
+    defaults["gradient_budget"] = 100_000  # steps that get ever shorter would end some of these runs with an error
     model = density if isinstance(density, grhmc.LogDensity) else grhmc.from_python(density, dim)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
