@@ -187,6 +187,24 @@ def test_the_density_far_out_tells_heavy_tails_from_light_ones(freedom, is_heavy
     assert ("heavy_tails" in codes) == is_heavy
 
 
+def test_one_visit_far_out_that_makes_up_the_variance_is_warned_of():
+    """A component thirty times as wide, seen once: its density is light, and its weight as good as unknown."""
+
+    def mixture(q):
+        narrow, wide = np.log(0.98 / 0.03) - 0.5 * (q / 0.03) ** 2, np.log(0.02) - 0.5 * q**2
+        density = np.logaddexp(narrow, wide)
+        return float(density.sum()), -q * (np.exp(narrow - density) / 0.03**2 + np.exp(wide - density))
+
+    model, draws = grhmc.from_python(mixture, 3), 0.03 * independent_draws()
+    assert "rare_excursions" not in grhmc.diagnose(result_of(draws), model).codes
+    draws[2, 300:330, 1] *= 30.0
+    (finding,) = [item for item in grhmc.diagnose(result_of(draws), model) if item.code == "rare_excursions"]
+    assert (finding.severity, finding.variables) == ("warning", ("x[1]",))
+    draws[:, ::33, 1] *= 30.0  # visited all the time
+    draws[2, 300:330, 1] /= 30.0
+    assert "rare_excursions" not in grhmc.diagnose(result_of(draws), model).codes
+
+
 def test_r_hat_is_noted_before_it_is_warned_of():
     draws = independent_draws()
     for shift, severities in ((0.0, []), (0.4, ["note"]), (2.0, ["warning"])):

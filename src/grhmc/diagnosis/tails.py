@@ -36,6 +36,13 @@ in a normal it is 64 already at 8 standard deviations."""
 _MULTIPLES = (3.0, 10.0)
 # Of the distance of the furthest draws. A normal's decay grows by 9 and 100, an exponential's by 3 and 10.
 
+VARIANCE_ERROR_LIMIT = 0.5
+"""Relative standard error of a variance, from means over a tenth of a chain, where draws are far out: it is above this
+where four such parts of the run or fewer make up most of the variance, and below 0.1 in healthy runs."""
+
+_N_PARTS = 10
+# Of each chain.
+
 _FEWEST_DRAWS = 1000
 # In all: of fewer the shape is known to no better than 0.2.
 _SUSPICIOUS_DEVIATION = 6.0
@@ -53,6 +60,7 @@ class _Tail(NamedTuple):
     shape: float
     far_share: float
     decay: float
+    variance_error: float
 
     @property
     def severity(self) -> str | None:
@@ -82,6 +90,11 @@ def find_heavy_tails(unconstrained: xarray.Dataset, gradient: Gradient | None = 
         return []
     scalars = suspicious_scalars(unconstrained, largest_deviation_score, _SUSPICIOUS_DEVIATION)
     tails = [tail for scalar in scalars if (tail := _examine(scalar, unconstrained, gradient)) is not None]
+    rare = [tail for tail in tails if tail.variance_error > VARIANCE_ERROR_LIMIT and tail.severity != WARNING]
+    return [*_heavy_tails(tails), *_rare_excursions(rare)]
+
+
+def _heavy_tails(tails: list[_Tail]) -> list[Finding]:
     severities = {tail.severity for tail in tails}
     severity = next((severity for severity in (WARNING, NOTE) if severity in severities), None)
     if severity is None:
@@ -114,6 +127,31 @@ def _finding(heavy: list[_Tail], severity: str) -> Finding:
     return Finding("heavy_tails", WARNING, message, names, (), worst.far_share, FAR_SHARE_LIMIT)
 
 
+def _rare_excursions(rare: list[_Tail]) -> list[Finding]:
+    """Of light tails, but visited so seldom that nothing can be averaged over."""
+    if not rare:
+        return []
+    worst = max(rare, key=lambda tail: tail.variance_error)
+    names = tuple(tail.label for tail in sorted(rare, key=lambda tail: -tail.variance_error))
+    message = (
+        f"a few far excursions make up most of the variance of {listed(names)}: it is known to "
+        f"{worst.variance_error:.0%} only, and {worst.far_share:.1%} of the draws are more than {FAR:g} robust "
+        "standard deviations out. What lies out there is visited too seldom for its weight to be known; it may be much "
+        "more, or more places may not have been found. Take many more draws, or reparameterize so that narrow and wide "
+        "parts of the posterior are alike."
+    )
+    return [Finding("rare_excursions", WARNING, message, names, (), worst.variance_error, VARIANCE_ERROR_LIMIT)]
+
+
+def _variance_error(values: np.ndarray) -> float:
+    """The relative standard error of the variance of draws of shape (chains, draws), from parts of the chains."""
+    n_chains, n_draws = values.shape
+    size = n_draws // _N_PARTS
+    squares = ((values - values.mean()) / values.std())[:, : size * _N_PARTS] ** 2
+    parts = squares.reshape(n_chains * _N_PARTS, size).mean(axis=1)
+    return float(parts.std(ddof=1) / np.sqrt(parts.size) / parts.mean())
+
+
 def _examine(scalar: Scalar, unconstrained: xarray.Dataset, gradient: Gradient | None) -> _Tail | None:
     """A coordinate's tails, or None if no draw is far out."""
     median, lower, upper = np.quantile(scalar.values, (0.5, 0.25, 0.75))
@@ -128,7 +166,7 @@ def _examine(scalar: Scalar, unconstrained: xarray.Dataset, gradient: Gradient |
         decay = _decay(scalar.index, unconstrained, distance, gradient)
     shape = _shape(scalar.values) if np.isnan(decay) else np.nan
     label = scalar.label.removeprefix("position[").removesuffix("]")
-    return _Tail(label, shape, float(np.mean(distance > FAR)), decay)
+    return _Tail(label, shape, float(np.mean(distance > FAR)), decay, _variance_error(scalar.values))
 
 
 def _shape(values: np.ndarray) -> float:
