@@ -18,7 +18,7 @@ from grhmc.results.datatree import build_datatree, build_plain_datatree, plain_a
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
-    from grhmc.results.datatree import Record
+    from grhmc.results.record import Record
     from grhmc.run.interrupt import CtrlC
 
 
