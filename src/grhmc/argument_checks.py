@@ -66,6 +66,7 @@ def as_vector(name: str, value: Any, dim: int) -> np.ndarray:
 
 def as_real_array(name: str, value: Any, accepted: str) -> np.ndarray:
     """A fresh float64 array of any shape, or an error: None, texts and complex numbers are no real numbers."""
+    refuse_masked(name, value)
     try:
         array = np.asarray(value)
     except ValueError:  # rows of unequal length
@@ -73,6 +74,18 @@ def as_real_array(name: str, value: Any, accepted: str) -> np.ndarray:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be {accepted}, got {value!r}")
     return np.array(array, dtype=np.float64)
+
+
+def refuse_masked(name: str, value: Any) -> None:
+    """Raise if an array has masked entries: as a plain array they would count as observed."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(
+            f"{name} is a masked array with {np.ma.count_masked(value)} masked entries, and the mask would be lost: "
+            "leave them out, for instance by .compressed(), or make them parameters of the model"
+        )
+    if isinstance(value, list | tuple):
+        for part in value:
+            refuse_masked(name, part)
 
 
 def _quoted(accepted: Collection[str]) -> str:

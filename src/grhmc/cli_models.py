@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 _STAN_SUFFIXES = (".stan", ".so", ".dylib", ".dll")
 
 
+_MODEL_HELP = (
+    "model.stan, a compiled Stan model (.so), file.py:name or module:name. All of these run code: name only files that "
+    "you trust. A Python file is executed as a whole."
+)
+
+
 def is_model_path(text: str) -> bool:
     """Whether the text names a file or an object rather than a built-in target."""
     return text.endswith(_STAN_SUFFIXES) or ":" in text
@@ -54,7 +60,10 @@ def load_model(text: str, data: Path | None = None) -> LogDensity:
 
 
 def sample_command(
-    model: Annotated[str, typer.Argument(help="model.stan, a compiled Stan model (.so), file.py:name or module:name.")],
+    model: Annotated[
+        str,
+        typer.Argument(help="model.stan, a compiled Stan model (.so), file.py:name or module:name. Python is run."),
+    ],
     data: Annotated[Path | None, typer.Option(help="JSON file with the data of a Stan program.")] = None,
     output: Annotated[Path | None, typer.Option(help="Where to write the result: .nc or .zarr.")] = None,
     draws: Annotated[int, typer.Option(min=4, help="Draws per chain.")] = 1000,

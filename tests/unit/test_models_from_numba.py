@@ -231,3 +231,9 @@ def test_data_cost_no_reference_counts(function):
     counts = {"NRT_incref", "NRT_decref"}
     assert not counts & runtime_calls(from_numba(function, 2, data=data))
     assert counts & runtime_calls(from_numba(scaled_with_a_copy, 2, data=data))  # the negative control: it allocates
+
+
+def test_masked_data_are_rejected_because_the_mask_would_be_lost():
+    masked = np.ma.array([0.0, 99.0], mask=[False, True])
+    with pytest.raises(ValueError, match=r"data\[0\] is a masked array with 1 masked entries"):
+        from_numba(lambda q, grad, y: 0.0, 1, data=(masked,))

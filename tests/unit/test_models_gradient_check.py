@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
-from grhmc.models import GradientError, from_python
+from grhmc.models import GradientError, GradientWarning, from_python
 
 
 class Counted:
@@ -35,7 +36,8 @@ def cauchy(scale):
 def with_wrong(density, index, factor):
     def wrong(q):
         log_density, gradient = density(q)
-        gradient[index] *= factor
+        with np.errstate(invalid="ignore"):  # inf * 0 far out
+            gradient[index] *= factor
         return log_density, gradient
 
     return wrong
@@ -209,3 +211,44 @@ def test_a_start_at_a_mode_of_a_lopsided_density_is_let_pass():
     from_python(two_hills, 1).check_gradient([0.0])
     with pytest.raises(GradientError):
         from_python(lambda q: (two_hills(q)[0], two_hills(q)[1] + 1e-3), 1).check_gradient([0.0])
+
+
+def lopsided(q):
+    z = q - 0.3
+    with np.errstate(over="ignore"):
+        grows = np.exp(q)
+    return -2 * np.log1p(z**2 / 3).sum() - grows.sum(), -4 * z / (3 + z**2) - grows
+
+
+def mode_of(density, dim):
+    return minimize(lambda q: -density(q)[0], np.zeros(dim), jac=lambda q: -density(q)[1], method="BFGS").x
+
+
+@pytest.mark.parametrize("constant", [0.0, -1e8])
+def test_right_gradients_pass_at_a_mode_found_by_an_optimizer(constant):
+    def density(q):
+        return lopsided(q)[0] + constant, lopsided(q)[1]
+
+    from_python(density, 5).check_gradient(mode_of(lopsided, 5))
+    from_python(lambda q: (-(q**4).sum(), -4 * q**3), 20).check_gradient(1e-3 * start(20))
+
+
+@pytest.mark.parametrize("factor", [-1.0, 0.0, 1.5, 2.0])
+def test_wrong_gradients_do_not_pass_at_a_mode(factor):
+    """A slope that is 0 anyway is only in doubt if it is never written."""
+    with pytest.raises(GradientError if factor else GradientWarning):
+        from_python(with_wrong(lopsided, 1, factor), 5).check_gradient(mode_of(lopsided, 5))
+
+
+@pytest.mark.parametrize("factor", [1.0, -1.0, 1.5])
+def test_single_precision_is_no_fault_and_hides_none(factor):
+    def rounded(q):
+        log_density, gradient = with_wrong(lopsided, 1, factor)(q)
+        return np.float32(log_density - 100), gradient.astype(np.float32)
+
+    model = from_python(rounded, 5)
+    if factor == 1:
+        model.check_gradient(start(5))
+    else:
+        with pytest.raises(GradientError):
+            model.check_gradient(start(5))

@@ -9,7 +9,7 @@ import numpy as np
 from grhmc.density_pointer import FINE
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, listed
 from grhmc.diagnosis.screening import all_finite, deviations
-from grhmc.models.gradient_check import GradientError
+from grhmc.models.gradient_check import error_at
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
@@ -73,29 +73,27 @@ _ROUGHNESS = 0.01
 
 def _fault(model: LogDensity, point: np.ndarray, where: str, is_discrete: bool) -> Finding | None:
     try:
-        model.check_gradient(point)
-    except GradientError as error:
-        if not np.all(np.isfinite(error.gradient)):
-            return None
-        names = error.coordinates
-        gradient, measured = _worst(error.gradient, error.finite_differences)
-        if abs(gradient - measured) < _ROUGHNESS * max(abs(gradient), abs(measured)):
-            return None
-        consequence = (
-            "The Metropolis test corrects for it, at the price of refused trajectories"
-            if is_discrete
-            else "The splitting refuses paths for it only roughly, a Runge-Kutta-Nyström pair not at all: "
-            "these draws may be biased"
-        )
-        message = (
-            f"at {where} the gradient is not that of the log density in {listed(names)} (it says {gradient:.4g}, "
-            f"finite differences {measured:.4g}), although it was right where the chains started. {consequence}. Look "
-            "for a branch, a clipped value or a special case in the model that its gradient leaves out."
-        )
-        return Finding("wrong_gradient", NOTE if is_discrete else WARNING, message, names)
+        error = error_at(model, point)
     except Exception:  # the run is over: what the density does now is no longer its affair
         return None
-    return None
+    if error is None or not np.all(np.isfinite(error.gradient)):
+        return None
+    names = error.coordinates
+    gradient, measured = _worst(error.gradient, error.finite_differences)
+    if abs(gradient - measured) < _ROUGHNESS * max(abs(gradient), abs(measured)):
+        return None
+    consequence = (
+        "The Metropolis test corrects for it, at the price of refused trajectories"
+        if is_discrete
+        else "The splitting refuses paths for it only roughly, a Runge-Kutta-Nyström pair not at all: "
+        "these draws may be biased"
+    )
+    message = (
+        f"at {where} the gradient is not that of the log density in {listed(names)} (it says {gradient:.4g}, "
+        f"finite differences {measured:.4g}), although it was right where the chains started. {consequence}. Look "
+        "for a branch, a clipped value or a special case in the model that its gradient leaves out."
+    )
+    return Finding("wrong_gradient", NOTE if is_discrete else WARNING, message, names)
 
 
 def _worst(gradient: np.ndarray, measured: np.ndarray) -> tuple[Any, Any]:

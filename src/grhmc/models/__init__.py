@@ -11,7 +11,7 @@ from grhmc.models.from_pymc import from_pymc
 from grhmc.models.from_python import from_python
 from grhmc.models.from_stan import from_stan
 from grhmc.models.from_torch import from_torch
-from grhmc.models.gradient_check import GradientError
+from grhmc.models.gradient_check import GradientError, GradientWarning
 from grhmc.models.log_density import LogDensity
 from grhmc.models.variables import Variable
 
@@ -21,6 +21,7 @@ __all__ = [
     "ContractReport",
     "Finding",
     "GradientError",
+    "GradientWarning",
     "LogDensity",
     "Variable",
     "as_log_density",

@@ -204,7 +204,10 @@ class LogDensity:
     def check_gradient(self, q: Any, *, tolerance: float = 1e-3, seed: int = 0) -> None:
         """Compare the gradient with finite differences of the log density.
 
-        Every coordinate up to 50 dimensions; beyond, random directions and a random subset.
+        Every coordinate up to 50 dimensions; beyond, random directions and a random subset. What one central difference
+        does not confirm is compared with integrals of the gradient over several steps, with error bars for the noise of
+        the log density. At a mode, where slopes say little, a point off it is checked, too. A gradient that is wrong at
+        `q` and right at a place of higher density (a solver whose tolerance is too rough at `q`) is not rejected.
 
         Parameters
         ----------
@@ -224,6 +227,11 @@ class LogDensity:
             If the log density is not finite at `q`, or two evaluations there differ.
         Exception
             Whatever the density raised.
+
+        Warns
+        -----
+        GradientWarning
+            If it is in doubt whether the gradient is right.
         """
         check_gradient(self, self._check_point(q), tolerance=tolerance, seed=seed)
 

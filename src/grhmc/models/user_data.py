@@ -25,6 +25,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
+from grhmc.argument_checks import refuse_masked
+
 N_HEADER_WORDS = 2
 
 _WORD = ir.IntType(64)
@@ -146,6 +148,7 @@ def _read_array(context: Any, builder: Any, array_type: types.Array, words: list
 
 
 def _as_item(index: int, item: Any) -> Any:
+    refuse_masked(f"data[{index}]", item)
     array = np.asarray(item)
     kind = array.dtype.kind
     if kind not in "biufc" or (array.ndim == 0 and kind == "c"):
