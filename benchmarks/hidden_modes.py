@@ -13,8 +13,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-
-import grhmc
+from arviz_stats.base import array_stats
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from mode_targets import TARGETS, count, run_grhmc
@@ -32,11 +31,16 @@ def run_nutpie(target, seed):
         draws=1000, tune=1000, chains=4, cores=1, seed=seed, progress_bar=False,
     )  # fmt: skip
     draws = trace["posterior"]["x"].transpose("chain", "draw", ...).to_numpy()
-    table = grhmc.summary(trace["posterior"].to_dataset() if hasattr(trace["posterior"], "to_dataset") else trace)
+    columns = [draws[..., j] for j in range(model.dim)]
     codes = []
-    if float(table["r_hat"].max()) > 1.05:
+    if max(float(array_stats.rhat(column)) for column in columns) > 1.05:
         codes.append("r_hat")
-    if float(np.minimum(table["ess_bulk"], table["ess_tail"]).min()) < 400:
+    sizes = [
+        float(array_stats.ess(column, method=method, prob=(0.05, 0.95) if method == "tail" else None))
+        for column in columns
+        for method in ("bulk", "tail")
+    ]
+    if min(sizes) < 400.0:
         codes.append("ess")
     if bool(trace["sample_stats"]["diverging"].any()):
         codes.append("diverging")
@@ -54,7 +58,7 @@ def main():
     print(f"{'target':32} {'sampler':8} silent warned right   gradients of warm-up, median   warnings")
     for name in options.targets:
         target = TARGETS[name]()
-        for sampler, run in (("grhmc", run_grhmc), *((("nutpie", run_nutpie),) if options.peer else ())):
+        for sampler, run in [("grhmc", run_grhmc), ("nutpie", run_nutpie)][: 2 if options.peer else 1]:
             found = count(target, run, seeds)
             print(
                 f"{name:32} {sampler:8} {found.silent:6} {found.warned:6} {found.right:5} "
