@@ -186,7 +186,7 @@ def test_a_wrong_sign_is_an_error_and_warned_of_if_nobody_looks_for_it() -> None
     with pytest.raises(grhmc.GradientError, match="sign is reversed"):
         run(grhmc.from_numba(_wrong_sign, 2))
     _, codes = run(grhmc.from_numba(_wrong_sign, 2), check_gradient=False)
-    assert {"r_hat", "cut_trajectories"} <= codes
+    assert "cut_trajectories" in codes
 
 
 @pytest.mark.parametrize(

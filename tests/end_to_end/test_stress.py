@@ -46,7 +46,8 @@ def assert_finite(result: Any) -> None:
             if name == "energy_error":  # infinite where a trajectory of the discrete process left the support
                 assert not np.any(np.isnan(values))
             else:
-                assert np.all(np.isfinite(values)), name
+                at_an_edge = (name == "lp") & np.isneginf(values)  # a draw of the continuous process just outside
+                assert np.all(np.isfinite(values) | at_an_edge), name
     grhmc.Report.from_json(result.attrs["diagnosis"])
 
 
@@ -212,7 +213,7 @@ def test_noise_in_the_density_ends_in_a_warning_or_an_error(integrator: str) -> 
     def density(q: np.ndarray) -> tuple[float, np.ndarray]:
         return -0.5 * float(q @ q) + 3.0 * rng.standard_normal(), -q
 
-    with pytest.warns(grhmc.SamplingWarning, match="energy is not conserved"):
+    with pytest.warns(grhmc.SamplingWarning, match="the log density is noisy"):
         grhmc.sample(
             grhmc.from_python(density, 2), check_gradient=False, cores=1, draws=300, tune=100, seed=1,
             integrator=integrator, process="continuous", progress_bar=False,

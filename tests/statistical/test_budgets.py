@@ -67,7 +67,7 @@ def test_noise_does_not_make_a_run_dear_and_is_named(sd: float, is_random: int) 
     n_gradients, findings, _ = run(noisy_normal, 5, (sd, is_random, np.zeros(1)))
     assert n_gradients < MOST_TIMES * without
     if sd > 0.1:
-        assert findings["noisy_density"].value == pytest.approx(sd, rel=0.7)
+        assert sd / 2.5 < findings["noisy_density"].value < 2.5 * sd  # of 17 points, the largest of four chains
         assert findings["noisy_density"].severity == ("warning" if sd >= 1.0 else "note")
 
 

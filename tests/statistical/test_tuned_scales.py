@@ -107,8 +107,8 @@ def test_scales_converge(name: str, tuner: str) -> None:
 
 @pytest.mark.parametrize("name", ["G1", "G2", "G3", "G4", "correlated", "NG2"])
 def test_scales_by_crossing_times_converge(name: str) -> None:
-    """Dual averaging forgets its start slowly, where times between crossings are very unequal: up to 4 % pass."""
-    assert_scales_converge(target_of(name), "mct", accepted=0.01 if name in ("G1", "G2", "G4") else 0.04)
+    """Dual averaging forgets its start slowly, where times between crossings are very unequal: up to 5 % pass."""
+    assert_scales_converge(target_of(name), "mct", accepted=0.01 if name in ("G1", "G2", "G4") else 0.05)
 
 
 @pytest.mark.parametrize("tuner", ["vari", "isg", "geo", "mct"])

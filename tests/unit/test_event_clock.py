@@ -103,7 +103,7 @@ def test_events_of_a_constant_rate_are_a_poisson_process(integrator, refreshment
             name=integrator,
         ),
     )
-    counts = finish(chain).record().statistics["n_events"]
+    counts = finish(chain).record().statistics["n_events"].astype(np.int64)
     # Counts in disjoint intervals: Poisson, and independent of each other.
     law: Any = stats.poisson(rate * spacing)
     highest = 6

@@ -139,7 +139,8 @@ def _moved_chains(tuning: xarray.Dataset, chain_names: list[int]) -> list[Findin
         f"{listed_chains(chains)} had ended up during warm-up in a place with next to no mass beside that of another "
         "chain (a weight below exp(-20), by density and width), and went on from where that one was. "
     )
-    is_lone = len(chains) >= FEWEST_MOVED and len(chain_names) - len(chains) <= 1
+    n_from_modes = int(np.count_nonzero(tuning["n_moves_from_modes"])) if "n_moves_from_modes" in tuning else 0
+    is_lone = n_from_modes >= FEWEST_MOVED and len(chain_names) - len(chains) <= 1
     message += (
         "Where all are now was found by one chain alone: the log density has local modes or traps in which most starts "
         "end, and a place with more mass than the best one found may not have been found at all. Start chains from "

@@ -21,10 +21,11 @@ def find_unusable_draws(result: xarray.DataTree, log_density: np.ndarray) -> lis
     Parameters
     ----------
     result : DataTree
-        With the group `posterior`, and perhaps `unconstrained_posterior`.
+        With the group `posterior`, or `unconstrained_posterior`, or both.
     log_density : ndarray, shape (chains, draws)
     """
-    counts = {str(name): _unusable_by_entry(array) for name, array in result["posterior"].to_dataset().items()}
+    group = "posterior" if "posterior" in result.children else _POSITIONS
+    counts = {str(name): _unusable_by_entry(array) for name, array in result[group].to_dataset().items()}
     is_at_a_place = False
     findings = []
     if _POSITIONS in result.children:

@@ -17,5 +17,10 @@ def unconstrained_draws(result: xarray.DataTree) -> np.ndarray:
 
 
 def evaluations(result: xarray.DataTree) -> np.ndarray:
-    """Gradients of the sampling phase, shape (chain,)."""
-    return result["sample_stats"].to_dataset()["n_gradients"].sum("draw").to_numpy()
+    """Gradients of the sampling phase, shape (chain,), as published counts have them.
+
+    Without the one per draw by which the continuous process knows the log density of a draw within a step: the method
+    does not need it.
+    """
+    counts = result["sample_stats"].to_dataset()["n_gradients"]
+    return counts.sum("draw").to_numpy() - (counts.sizes["draw"] if result.attrs["process"] == "continuous" else 0)

@@ -24,6 +24,7 @@ _SCALARS = (
     "u_turns_per_draw",
     "noise",
     "n_moves",
+    "n_moves_from_modes",
     "n_places",
     "warmup_draws_before",
 )

@@ -153,3 +153,15 @@ def merged_mean_and_variance(
     merged_mean = (weight * mean + other_weight * other_mean) / total
     merged_spread = spread + other_spread + difference * difference * weight * other_weight / total
     return merged_mean, merged_spread / total
+
+
+_SMALL_SLOPE = 0.3
+# Mean gradient over its standard deviation: in a mode it is 0 but for a short path's error.
+
+
+def is_settled(moments: RunningMoments) -> bool:
+    """Whether the path stayed in a mode: there the mean gradient is small beside its spread; on the way in it is not."""
+    if not moments.weights[1] > 0.0:
+        return False
+    spread = np.sqrt(moments.gradient_spread / moments.weights[1])
+    return bool(np.all(np.abs(moments.gradient_mean) <= _SMALL_SLOPE * spread))
