@@ -21,6 +21,7 @@ from grhmc.density_pointer import (
     FINE,
     NON_FINITE_DENSITY,
 )
+from grhmc.guard_zones import GuardedVector
 from grhmc.models.from_python import PythonDensity
 from grhmc.models.log_density import LogDensity
 from grhmc.models.turns import must_take_turns, turn_functions
@@ -56,6 +57,7 @@ class NumbaDensity(LogDensity):
     ) -> None:
         self.data = data
         self._function = _jitted(f)
+        self._described = f"the function {self._function.__name__}"
         compiled = _compile(
             self._function, data_types(self.data), EXCEPTION if exceptions_are_fatal else NON_FINITE_DENSITY
         )
@@ -81,7 +83,7 @@ class NumbaDensity(LogDensity):
         if q is None:
             return None
         try:
-            self._function(q, np.empty(self.dim), *self.data)
+            self._function(q, GuardedVector(self.dim).inside, *self.data)
         except ZeroDivisionError as error:
             error.add_note(
                 "Compile the function with numba.njit(error_model='numpy') to get inf or nan "

@@ -22,6 +22,8 @@ from grhmc.models.variables import Names, Variable, check_dim, parse_names, shap
 class PythonDensity(LogDensity):
     """A log density that is a Python function behind a C callback; made by `from_python`, `from_jax`, `from_torch`."""
 
+    _stays_within_q = True  # the callback copies `dim` numbers
+
     def __init__(
         self,
         f: Callable[[np.ndarray], Any],

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from grhmc.density_pointer import DENSITY_PROTOTYPE, call_density
+from grhmc.density_pointer import DENSITY_PROTOTYPE, FINE
+from grhmc.guard_zones import call_guarded, check_reads
 from grhmc.models.contract_check import ContractReport, check_contract
 from grhmc.models.gradient_check import check_gradient, find_unused_coordinates
 from grhmc.models.outputs import Outputs, constrain_each
@@ -63,6 +64,9 @@ class LogDensity:
     TypeError, ValueError
         If an argument has the wrong type, or names, shapes, dims and coords do not fit together.
     """
+
+    _described = "the log density"  # the function behind the pointer, in messages
+    _stays_within_q = False  # whether that is known already
 
     def __init__(
         self,
@@ -172,15 +176,24 @@ class LogDensity:
         Raises
         ------
         TypeError, ValueError
-            If `q` is not an array of `dim` real numbers, or if the density changed it.
+            If `q` is not an array of `dim` real numbers, or if the density changed it, or wrote beyond it or the
+            gradient. The first time that it is finite it is tested, too, whether it reads beyond `q`.
         """
         point = self._check_point(q)
-        before = point.copy()
-        gradient = np.empty(self.dim)
-        log_density, code = call_density(self._c_function, self.user_data, point, gradient)
-        if not np.array_equal(point, before, equal_nan=True):
-            raise ValueError("the log density changes its argument q; it must only read it")
+        log_density, gradient, code = call_guarded(self._c_function, self.user_data, point, self._described)
+        if code == FINE and not self._stays_within_q:
+            self._check_reads(point)
+            self._stays_within_q = True
         return log_density, gradient, code
+
+    def _check_reads(self, point: np.ndarray) -> None:
+        def results(filling: float) -> np.ndarray:
+            log_density, gradient, code = call_guarded(
+                self._c_function, self.user_data, point, self._described, filling
+            )
+            return np.array([code, log_density, *gradient])
+
+        check_reads(results, self._described, self.dim)
 
     def take_exception(self) -> BaseException | None:
         """Return the exception behind code 3, or None, and forget it."""

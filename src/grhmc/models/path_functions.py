@@ -13,6 +13,7 @@ from numba import carray
 from numba.core import config
 
 from grhmc.density_pointer import DENSITY_PROTOTYPE, DENSITY_SIGNATURE, EXCEPTION, FINE
+from grhmc.guard_zones import GuardedVector, check_reads, check_writes
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def path_functions_from_numba(f: Callable[..., None], dim: int, names: Sequence[
         raise ValueError(f"names must be distinct non-empty strings, one per function; got {names}")
     function: Any = f if hasattr(f, "py_func") else numba.njit(error_model="numpy", nogil=True)(f)
     n_functions = len(names)
-    function(np.zeros(dim), np.zeros(n_functions))
+    _check_at_zero(function, dim, n_functions)
 
     def evaluate(dim, q_pointer, output_pointer, unused_pointer, user_data):
         try:
@@ -94,6 +95,22 @@ def path_functions_from_numba(f: Callable[..., None], dim: int, names: Sequence[
         return PathFunctionSet(address, 0, names, dim, (callback, function))
     compiled: Any = numba.cfunc(DENSITY_SIGNATURE)(evaluate)
     return PathFunctionSet(compiled.address, 0, names, dim, (compiled, function))
+
+
+def _check_at_zero(function: Callable[..., None], dim: int, n_functions: int) -> None:
+    """Evaluate with room around the arrays, to see that the functions stay within them."""
+    what = f"the function {getattr(function, '__name__', 'f')}"
+
+    def outputs(filling: float) -> np.ndarray:
+        q, output = GuardedVector(dim, filling), GuardedVector(n_functions)
+        q.inside.fill(0.0)
+        output.inside.fill(0.0)
+        function(q.inside, output.inside)
+        check_writes("output", output, what, "the number of names")
+        check_writes("q", q, what)
+        return output.inside.copy()
+
+    check_reads(outputs, what, dim)
 
 
 def _interpreted(function: Callable[..., None], n_functions: int) -> Callable[..., int]:
