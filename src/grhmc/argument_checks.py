@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,9 @@ def refuse_masked(name: str, value: Any) -> None:
     if isinstance(value, list | tuple):
         for part in value:
             refuse_masked(name, part)
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            refuse_masked(f"{name}[{key!r}]", part)
 
 
 def _quoted(accepted: Collection[str]) -> str:

@@ -114,7 +114,10 @@ def demo(
 @app.command(name="compare")
 def compare_command(
     target: Annotated[
-        str, typer.Argument(help="pima, german, one of G1-G4, NG1-NG3, F1, F2, or a model as in `sample`.")
+        str,
+        typer.Argument(
+            help="pima, german, one of G1-G4, NG1-NG3, F1, F2, or a model as in `sample`, whose file is executed."
+        ),
     ] = "pima",
     data: Annotated[Path | None, typer.Option(help="JSON file with the data of a Stan program.")] = None,
     seed: _Seed = 1,

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _STAN_SUFFIXES = (".stan", ".so", ".dylib", ".dll")
 
-
 _MODEL_HELP = (
     "model.stan, a compiled Stan model (.so), file.py:name or module:name. All of these run code: name only files that "
     "you trust. A Python file is executed as a whole."
@@ -62,7 +61,7 @@ def load_model(text: str, data: Path | None = None) -> LogDensity:
 def sample_command(
     model: Annotated[
         str,
-        typer.Argument(help="model.stan, a compiled Stan model (.so), file.py:name or module:name. Python is run."),
+        typer.Argument(help=_MODEL_HELP),
     ],
     data: Annotated[Path | None, typer.Option(help="JSON file with the data of a Stan program.")] = None,
     output: Annotated[Path | None, typer.Option(help="Where to write the result: .nc or .zarr.")] = None,
@@ -94,7 +93,8 @@ def sample_command(
     with readable_errors():
         if output is not None:
             check_output(output)
-        log_density = load_model(model, data)
+        with readable_warnings():
+            log_density = load_model(model, data)
         if output is not None:
             check_output(output, log_density)
         with readable_warnings() as in_doubt, saving_what_was_drawn(output):  # on the disk before anything is printed

@@ -51,6 +51,22 @@ def test_draws_are_written_where_asked(python_file, tmp_path, suffix):
         assert tree["posterior"]["a"].shape == (2, 30)
 
 
+@pytest.mark.parametrize("command", ["sample", "compare"])
+def test_the_help_says_that_the_file_is_executed(command):
+    words = " ".join(runner.invoke(app, [command, "--help"], env={"COLUMNS": "400", "TERM": "dumb"}).output.split())
+    assert "is executed" in words
+
+
+@needs_stanli
+def test_nan_in_the_data_of_a_stan_program_is_named(tmp_path):
+    program, data = tmp_path / "model.stan", tmp_path / "data.json"
+    program.write_text(STAN_MODEL)
+    data.write_text('{"m": NaN}')
+    result = runner.invoke(app, ["sample", str(program), "--data", str(data), *SHORT])
+    assert result.exit_code == 2
+    assert "warning: data['m'] has 1 NaN, the first is the value m" in " ".join(result.output.split())
+
+
 @needs_stanli
 @pytest.mark.parametrize("command", ["sample", "compare"])
 def test_a_stan_program_is_run_with_its_data(tmp_path, command):

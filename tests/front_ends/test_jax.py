@@ -133,6 +133,7 @@ def half_in_a_loop(x):
         (normal, {"a": "text"}, TypeError, "'a' is str"),
         (normal, np.zeros(2, complex), TypeError, "complex128"),
         (normal, {"chain": 1.0}, ValueError, "chain"),
+        (normal, {"a": np.ma.array([0.0, 9.0], mask=[False, True])}, ValueError, "at 'a', is a masked array"),
         (normal, {"a/b": 1.0}, ValueError, "/"),
         (normal, {"a[0]": 1.0, "a": [2.0]}, ValueError, r"'a\[0\]'"),
     ],

@@ -18,6 +18,11 @@ data { int<lower=1> n; vector[n] mean; vector<lower=0>[n] sd; }
 parameters { vector[n] x; }
 model { x ~ normal(mean, sd); }
 """
+OBSERVED = """
+data { int n; vector[n] y; }
+parameters { real mu; }
+model { y ~ normal(mu, 1); }
+"""
 SHAPES = """
 data { int n; }
 parameters {
@@ -217,6 +222,53 @@ def test_parameters_do_not_depend_on_whether_generated_quantities_fail(quantity)
 def test_what_is_wrong_is_said_before_sampling(program, data, error, words):
     with pytest.raises(error, match=words):
         grhmc.from_stan(program, data)
+
+
+@pytest.mark.parametrize(
+    ("y", "name"),
+    [
+        (np.ma.array([0.0, 99.0], mask=[False, True]), "y"),
+        ([np.ma.array([0.0, 99.0], mask=[False, True])], "y"),
+        ([0.0, np.ma.masked], "y"),
+        ({"1": np.ma.array(99, mask=True)}, "y"),
+    ],
+    ids=["array", "in a list", "an entry", "in a tuple"],
+)
+def test_masked_data_are_rejected_because_the_mask_would_be_lost(y, name):
+    with pytest.raises(ValueError, match=rf"data\['{name}'\] is a masked array with 1 masked entries"):
+        grhmc.from_stan(OBSERVED, {"n": 2, "y": y})
+
+
+def test_a_masked_array_without_masked_entries_is_an_array():
+    model = grhmc.from_stan(OBSERVED, {"n": 2, "y": np.ma.array([0.0, 2.0])})
+    assert model.evaluate([1.0])[1] == pytest.approx([0.0])
+
+
+@pytest.mark.parametrize("form", [dict, json.dumps, lambda data: json.dumps(data).replace("NaN", '"NaN"')])
+def test_nan_in_the_data_is_a_warning_that_names_the_entry(form):
+    data = {"n": 3, "y": [1.0, float("nan"), float("nan")]}
+    with pytest.warns(UserWarning, match=r"data\['y'\] has 2 NaN, the first is y\[2\]") as caught:
+        model = grhmc.from_stan(OBSERVED, form(data))
+    assert caught[0].filename == __file__
+    with pytest.raises(grhmc.InitializationError, match=r"Random variable\[2\] is nan"):
+        grhmc.sample(model, seed=1, progress_bar=False)
+
+
+def test_nan_is_fine_where_the_program_looks_for_it():
+    program = OBSERVED.replace("y ~ normal(mu, 1);", "for (i in 1:n) if (!is_nan(y[i])) y[i] ~ normal(mu, 1);")
+    _, gradient, code = grhmc.from_stan(program, {"n": 3, "y": np.array([1.0, np.nan, 3.0])}).evaluate([0.0])
+    assert code == 0
+    assert gradient == pytest.approx([4.0])
+
+
+@pytest.mark.parametrize("form", [dict, json.dumps])
+def test_infinite_data_reach_stan(form):
+    program = (
+        "data { real a; real b; } parameters { real x; } model { x ~ normal(0, 1); if (x < a || x > b) reject(x); }"
+    )
+    model = grhmc.from_stan(program, form({"a": -np.inf, "b": np.inf}))
+    assert model.evaluate([1e3])[2] == 0
+    assert grhmc.from_stan(program, form({"a": -np.inf, "b": 0.0})).evaluate([1e3])[2] == 1
 
 
 def test_an_unknown_backend_is_refused():

@@ -120,9 +120,10 @@ def test_names_dims_and_coords_are_the_users():
         (normal, torch.zeros(2, dtype=torch.complex64), TypeError, "complex64"),
         (normal, torch.zeros(2, dtype=torch.bool), TypeError, r"torch\.bool"),
         (normal, {"chain": torch.tensor(1.0)}, ValueError, "chain"),
+        (normal, {"a": np.ma.array([0.0, 9.0], mask=[False, True])}, ValueError, "at 'a', is a masked array"),
         (normal, {"a": {"b": 1.0}, "a.b": 1.0}, ValueError, r"'a\.b' occurs more than once"),
     ],
-    ids=range(15),
+    ids=range(16),
 )
 def test_what_is_wrong_is_said_before_sampling(logp, example, error, words):
     with pytest.raises(error, match=words):

@@ -67,6 +67,25 @@ def test_a_non_finite_gradient_has_its_own_code():
     assert evaluate((0.0, [np.nan, 1.0]))[2:] == (2, None)
 
 
+@pytest.mark.parametrize(
+    ("result", "what"),
+    [
+        ((np.ma.masked, [1.0, 2.0]), "log density"),
+        ((0.0, np.ma.array([1.0, 99.0], mask=[False, True])), "gradient"),
+    ],
+)
+def test_a_masked_result_has_no_value(result, what):
+    model = from_python(lambda q: result, 2)
+    assert model.evaluate(Q)[2] == 3
+    with pytest.raises(ValueError, match=f"the {what} that the function returned is masked"):
+        raise model.take_exception() or AssertionError
+
+
+def test_a_result_without_masked_entries_is_a_result():
+    gradient = from_python(lambda q: (0.0, np.ma.array([1.0, 99.0])), 2).evaluate(Q)[1]
+    assert gradient.tolist() == [1.0, 99.0]
+
+
 def test_an_exception_is_kept_with_its_traceback():
     def fails(q):
         raise ZeroDivisionError("in here")

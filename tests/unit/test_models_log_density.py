@@ -48,6 +48,14 @@ def test_evaluate_refuses_anything_else(q, error):
         from_python(quadratic, 2).evaluate(q)
 
 
+def test_masked_arrays_are_rejected_because_the_mask_would_be_lost():
+    masked = np.ma.array([0.0, 99.0], mask=[False, True])
+    with pytest.raises(ValueError, match="q is a masked array"):
+        from_python(quadratic, 2).evaluate(masked)
+    with pytest.raises(ValueError, match=r"observed_data\['y'\] is a masked array"):
+        LogDensity(2, from_python(quadratic, 2).address, observed_data={"y": masked})
+
+
 def test_evaluate_passes_nan_on():
     log_density, _, code = from_python(quadratic, 2).evaluate([np.nan, 1.0])
     assert np.isnan(log_density)

@@ -12,7 +12,7 @@ from typing import Any
 from grhmc.models.stan_blocks import without_blocks
 from grhmc.models.stan_density import StanDensity
 from grhmc.models.stan_library import StanInstance, StanLibrary
-from grhmc.models.stan_program import Source, compile_program, is_interpreted, read_data, read_program
+from grhmc.models.stan_program import Source, compile_program, is_interpreted, read_data, read_program, warn_of_nan
 
 
 def from_stan(
@@ -34,7 +34,7 @@ def from_stan(
         model made from it is a second one of the same library, data and seed.
     data : mapping, str or path, optional
         Values of the program's data, JSON text, or the path of a JSON file. Arrays may be NumPy's; booleans become 0
-        and 1.
+        and 1. Masked entries are an error.
     backend : {"auto", "stanli", "bridgestan"}
         What runs a program that is not compiled yet: stanli interprets it at once and needs no compiler; bridgestan
         compiles it with a C++ compiler, which takes a minute. "auto" takes what is installed, stanli first.
@@ -61,6 +61,11 @@ def from_stan(
     ImportError
         If no backend is installed.
 
+    Warns
+    -----
+    UserWarning
+        If data are NaN and the program does not look for that with ``is_nan``.
+
     Notes
     -----
     An error in the program, such as ``reject()`` or a covariance that is not positive definite, means "outside the
@@ -84,9 +89,9 @@ def from_stan(
             dict(coords or {}),
             seed,
         )
-    return _make(
-        read_program(program), json.dumps(read_data(data)), backend, dict(dims or {}), dict(coords or {}), seed
-    )
+    source, values = read_program(program), read_data(data)
+    warn_of_nan(values, source.code)
+    return _make(source, json.dumps(values), backend, dict(dims or {}), dict(coords or {}), seed)
 
 
 def _is_stan_model(program: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from grhmc.argument_checks import refuse_masked
 from grhmc.density_pointer import DENSITY_PROTOTYPE, FINE
 from grhmc.guard_zones import call_guarded, check_reads
 from grhmc.models.contract_check import ContractReport, check_contract
@@ -94,6 +95,7 @@ class LogDensity:
         check_variables(self.variables)
         for name in self.observed_data:
             check_storable(str(name), "observed_data")
+        refuse_masked("observed_data", self.observed_data)
         check_coords(self.variables, self.coords)
         self.coordinate_names = _coordinate_names(coordinate_names, self.variables, self.dim)
         size = sum(variable.size for variable in self.variables)
@@ -327,6 +329,7 @@ class LogDensity:
 
     def _check_point(self, q: Any) -> np.ndarray:
         """Return `q` as a fresh float64 array of shape (dim,)."""
+        refuse_masked("q", q)
         point = np.asarray(q)
         if point.dtype.kind not in "biuf":
             raise TypeError(f"q must be an array of {self.dim} real numbers, got dtype {point.dtype}")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import math
 import os
 import tempfile
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +20,7 @@ from grhmc.argument_checks import refuse_masked
 
 _LIBRARY_SUFFIXES = (".so", ".dylib", ".dll")
 _PROGRAM = "__stanli"  # of the data: where stanli looks for it
+_NAN = "NaN"  # Stan's name for it in JSON
 _INSTALL = (
     "install one with pip install 'grhmc[stan]' (stanli interprets Stan programs; bridgestan compiles them, with a C++ "
     "compiler), or pass the path of a compiled model (.so)"
@@ -90,7 +93,27 @@ def read_data(data: Any) -> dict[str, Any]:
         raise ValueError(
             f"data must be a JSON object of Stan's data variables, {{...}}, got a JSON {type(parsed).__name__}"
         )
-    return parsed
+    return _with_names_for_non_finite(parsed) if "NaN" in text or "Infinity" in text else parsed
+
+
+def warn_of_nan(data: Mapping[str, Any], code: str) -> None:
+    """Warn of NaN in the data that `read_data` returned, unless the program looks for NaN itself.
+
+    No error: Stan itself takes NaN, and a program may leave it out in a way that cannot be seen from here, or use the
+    variable in generated quantities only.
+    """
+    if "is_nan" in code:
+        return
+    for name, value in data.items():
+        places = list(_places_of_nan(value))
+        if places:
+            entry = f"the value {name}" if not places[0] else f"{name}[{','.join(places[0])}]"
+            warnings.warn(
+                f"data[{name!r}] has {len(places)} NaN, the first is {entry}, as Stan counts. Stan has no missing "
+                "values: where a distribution gets a NaN no point has a finite log density. Leave such entries out of "
+                "the data, or make them parameters. A program that uses is_nan() is not warned of",
+                stacklevel=3,
+            )
 
 
 def compile_program(source: Source, data: Mapping[str, Any], backend: str) -> tuple[str, str]:
@@ -190,4 +213,29 @@ def _jsonable(name: str, value: Any) -> Any:
             f"data[{name!r}] must be a number or an array of numbers, got {type(value).__name__} "
             f"(as an array: dtype {array.dtype})"
         )
-    return array.tolist()
+    values = array.tolist()
+    return values if np.all(np.isfinite(array)) else _with_names_for_non_finite(values)
+
+
+def _with_names_for_non_finite(value: Any) -> Any:
+    """The same values with Stan's names for what JSON has no numbers for."""
+    if isinstance(value, dict):
+        return {name: _with_names_for_non_finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_with_names_for_non_finite(part) for part in value]
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return _NAN if math.isnan(value) else "Inf" if value > 0 else "-Inf"
+
+
+def _places_of_nan(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Indices from 1, or slots of tuples, of the entries that are NaN."""
+    if isinstance(value, dict):
+        for slot, part in value.items():
+            yield from _places_of_nan(part, (*place, str(slot)))
+    elif isinstance(value, list):
+        for number, part in enumerate(value, start=1):
+            if isinstance(part, str | list | dict):
+                yield from _places_of_nan(part, (*place, str(number)))
+    elif value == _NAN:
+        yield place
