@@ -10,6 +10,7 @@ import pytest
 
 import grhmc
 import numpyro_models
+from grhmc.models.numpyro_arguments import draw_until_valid
 from reference_posteriors import check_same_posterior, large_discrepancies, read_posterior_data
 
 if importlib.util.find_spec("numpyro") is None:
@@ -222,3 +223,114 @@ def test_models_that_cannot_be_sampled_are_refused(model, error, words):
 def test_errors_of_the_model_are_its_own():
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'data'"):
         grhmc.from_numpyro(numpyro_models.arK)
+
+
+Y = np.random.default_rng(0).normal(0, 1.5, 50)
+
+
+def scale_may_be_negative(y):
+    x = numpyro.sample("x", dist.Normal(1.0, 1.0))
+    numpyro.sample("y", dist.Normal(0.0, x), obs=y)
+
+
+def scale_may_be_negative_and_is_validated(y):
+    x = numpyro.sample("x", dist.Normal(1.0, 1.0))
+    numpyro.sample("y", dist.Normal(0.0, x, validate_args=True), obs=y)
+
+
+@pytest.mark.parametrize("model", [scale_may_be_negative, scale_may_be_negative_and_is_validated])
+@pytest.mark.parametrize("validation", [True, False])
+def test_a_start_with_invalid_arguments_is_drawn_again(model, validation):
+    with numpyro.validation_enabled(validation):
+        density = grhmc.from_numpyro(model, Y)
+        for seed in range(10):
+            point = density.initial_point(np.random.default_rng(seed))
+            assert np.isfinite(density.evaluate(point)[0]) or not validation
+        for seed in (0, 3):
+            result = grhmc.sample(density, draws=50, tune=100, seed=seed, progress_bar=False, diagnose=False)
+            assert result["posterior"]["x"].to_numpy().min() > 0.0
+
+
+def test_a_start_that_is_valid_is_the_only_one_that_is_drawn():
+    assert draw_until_valid(lambda number: number, 7) == 7
+
+    def sometimes(number):
+        dist.Normal(0.0, number - 9.0, validate_args=True)
+        return number
+
+    assert draw_until_valid(sometimes, 7) == 10
+    with pytest.raises(ValueError, match="got invalid scale parameter"):
+        draw_until_valid(sometimes, -1000)
+
+
+def gamma(x):
+    return dist.Gamma(x, 1.0)
+
+
+def beta_inside_another(x):
+    return dist.TransformedDistribution(dist.Beta(x, 2.0), dist.transforms.AffineTransform(0.0, 1.0)).expand([3])
+
+
+def mixture(x):
+    return dist.MixtureSameFamily(dist.Categorical(logits=np.zeros(2)), dist.Gamma(jnp.stack([x, x + 9]), 1.0))
+
+
+@pytest.mark.parametrize("make", [gamma, beta_inside_another, mixture])
+def test_arguments_outside_their_constraints_have_no_density(make):
+    """At -1.5 the formulas of these densities are finite: negative control with the check switched off."""
+
+    def model():
+        x = numpyro.sample("x", dist.Normal())
+        numpyro.sample("y", make(x), obs=np.full(make(2.0).batch_shape, 0.4))
+
+    density = grhmc.from_numpyro(model)
+    assert density.evaluate(np.array([-1.5]))[0] == -np.inf
+    with numpyro.validation_enabled(False):
+        unchecked = grhmc.from_numpyro(model)
+        assert np.isfinite(unchecked.evaluate(np.array([-1.5]))[0])
+    value, gradient = density.evaluate(np.array([1.5]))[:2]
+    np.testing.assert_allclose(value, unchecked.evaluate(np.array([1.5]))[0], rtol=1e-14)
+    np.testing.assert_allclose(gradient, unchecked.evaluate(np.array([1.5]))[1], rtol=1e-14)
+
+
+def test_what_a_mask_hides_need_not_be_valid():
+    def model():
+        x = numpyro.sample("x", dist.Normal())
+        scales = jnp.stack([jnp.exp(x), -jnp.exp(x)])
+        with numpyro.handlers.mask(mask=np.array([True, False])), numpyro.validation_enabled(False):
+            numpyro.sample("y", dist.Normal(0.0, scales), obs=np.ones(2))
+
+    assert np.isfinite(grhmc.from_numpyro(model).evaluate(np.array([0.3]))[0])
+
+
+def test_arguments_in_a_scan_are_checked():
+    from numpyro.contrib.control_flow import scan
+
+    def model():
+        x = numpyro.sample("x", dist.Normal())
+        scan(lambda last, y: (last, numpyro.sample("y", dist.Gamma(last, 1.0), obs=y)), x, np.ones(3))
+
+    density = grhmc.from_numpyro(model)
+    assert np.isfinite(density.evaluate(np.array([1.5]))[0])
+    assert density.evaluate(np.array([-1.5]))[0] == -np.inf
+
+
+def test_an_argument_that_is_always_invalid_is_an_error():
+    def model():
+        numpyro.sample("x", dist.Normal(0.0, -1.0))
+
+    with numpyro.validation_enabled(), pytest.raises(ValueError, match="got invalid scale parameter"):
+        grhmc.from_numpyro(model)
+
+
+def test_other_errors_of_the_model_are_not_taken_for_invalid_arguments():
+    calls = []
+
+    def model():
+        x: Any = numpyro.sample("x", dist.Normal())
+        calls.append(1)
+        raise ValueError(f"Normal distribution got invalid scale parameter, says the model at {x}")
+
+    with pytest.raises(ValueError, match="says the model"):
+        grhmc.from_numpyro(model)
+    assert len(calls) == 1

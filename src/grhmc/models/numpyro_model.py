@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grhmc.models.jax_function import double_precision, unflatten_parts
+from grhmc.models.numpyro_arguments import arguments_are_valid, draw_until_valid
 from grhmc.models.tree_names import Leaf
 from grhmc.models.variables import Variable
 
@@ -57,10 +58,12 @@ def read_model(
         Whatever the model raises.
     """
     import jax
-    from numpyro.handlers import seed, substitute
+    from numpyro.handlers import seed, substitute, trace
     from numpyro.infer.util import constrain_fn, potential_energy
 
-    start = functools.partial(_unconstrained_start, model, args, kwargs, init_strategy)
+    start = functools.partial(
+        draw_until_valid, functools.partial(_unconstrained_start, model, args, kwargs, init_strategy)
+    )
     with double_precision()():
         sites, unconstrained = start(_SEED)
         # A model with numpyro.param keeps what the first run made.
@@ -83,13 +86,19 @@ def read_model(
     def constrain(q):
         return constrain_fn(seeded(), args, dict(kwargs), as_sites(q), return_deterministic=True)
 
+    def log_density(q):
+        sites_here = trace(seeded())
+        value = -potential_energy(sites_here, args, dict(kwargs), as_sites(q))
+        valid = arguments_are_valid(sites_here.trace.values())
+        return value if valid is None else jax.numpy.where(valid, value, -np.inf)
+
     with double_precision()():
         shapes = jax.eval_shape(constrain, jax.ShapeDtypeStruct((sum(leaf.size for leaf in leaves),), np.float64))
     return NumpyroModel(
         leaves,
         tuple(Variable(name, tuple(shapes[name].shape), _dims(sites[name])) for name in sites if name in shapes),
         _observed_data(sites),
-        lambda q: -potential_energy(seeded(), args, dict(kwargs), as_sites(q)),
+        log_density,
         constrain,
         initial_point,
     )
