@@ -160,7 +160,7 @@ _SMALL_SLOPE = 0.3
 
 
 def is_settled(moments: RunningMoments) -> bool:
-    """Whether the path stayed in a mode: there the mean gradient is small beside its spread; on the way in it is not."""
+    """Whether the path stayed in a mode: there the mean gradient is small beside its spread, on the way in it is not."""
     if not moments.weights[1] > 0.0:
         return False
     spread = np.sqrt(moments.gradient_spread / moments.weights[1])
