@@ -31,7 +31,7 @@ FEWEST_DRAWS_PAID = 200
 _SPACINGS = (1 / 64, 1 / 512)
 # Of the points the noise is measured at, over a step. Noise is as large at both; what the dynamics do is 512 times, and
 # what a gradient that is wrong does 8 times, smaller at the second.
-_N_POINTS, _N_SCREENED = 17, 5
+_N_POINTS, N_SCREENED = 17, 5
 _DOUBT = 1.2
 # Noise is overestimated rather: an acceptance that cannot be reached makes steps short, a low one makes them long.
 _MANY_STEPS = 16.0
@@ -63,12 +63,12 @@ def measure_noise(model: LogDensity, point: np.ndarray, direction: np.ndarray, s
     n_gradients : int
         That were spent.
     """
-    coarse = _defect(model, point, direction, step * _SPACINGS[0], _N_SCREENED)
+    coarse = _defect(model, point, direction, step * _SPACINGS[0], N_SCREENED)
     if not coarse > 0.5 * SMALLEST_NOISE:
-        return 0.0, _N_SCREENED
+        return 0.0, N_SCREENED
     coarse, fine = (_defect(model, point, direction, step * spacing, _N_POINTS) for spacing in _SPACINGS)
     is_noise = fine > coarse / 3.0
-    return (math.sqrt(coarse * fine) if is_noise else 0.0), _N_SCREENED + 2 * _N_POINTS
+    return (math.sqrt(coarse * fine) if is_noise else 0.0), N_SCREENED + 2 * _N_POINTS
 
 
 def _defect(model: LogDensity, point: np.ndarray, direction: np.ndarray, spacing: float, n_points: int) -> float:

@@ -155,13 +155,15 @@ def merged_mean_and_variance(
     return merged_mean, merged_spread / total
 
 
-_SMALL_SLOPE = 0.3
-# Mean gradient over its standard deviation: in a mode it is 0 but for a short path's error.
+_SMALL_SLOPE = 0.6
+# Root mean square over coordinates of the mean gradient in its standard deviations: in a mode it is a short path's
+# error, which is 0.4 or so for a warm-up window.
 
 
 def is_settled(moments: RunningMoments) -> bool:
-    """Whether the path stayed in a mode: there the mean gradient is small beside its spread, on the way in it is not."""
+    """Whether the path stayed in a mode: the mean gradient is small beside its spread; on the way in it is not."""
     if not moments.weights[1] > 0.0:
         return False
-    spread = np.sqrt(moments.gradient_spread / moments.weights[1])
-    return bool(np.all(np.abs(moments.gradient_mean) <= _SMALL_SLOPE * spread))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slopes = moments.gradient_mean / np.sqrt(moments.gradient_spread / moments.weights[1])
+    return bool(np.sqrt(np.mean(slopes**2)) <= _SMALL_SLOPE)
