@@ -1,4 +1,4 @@
-"""Where chains start: the user's point, the model's own, or uniform(-2, 2) until the density is finite."""
+"""Where chains start: the user's point, the model's own, or uniform(-2, 2), until the density is finite."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from grhmc.argument_checks import as_real_array, as_vector
 from grhmc.density_pointer import EXCEPTION
 from grhmc.models.log_density import LogDensity
 from grhmc.outcomes import InitializationError
+from grhmc.run.start_search import BUDGET, LARGEST, search_start
 
 MAX_TRIES = 100
 _HALF_WIDTH = 2.0
@@ -81,25 +82,25 @@ def find_start(
     Raises
     ------
     InitializationError
-        If the user's point is not finite, or none of `MAX_TRIES` random ones is.
+        If the user's point is not finite, or none of `MAX_TRIES` random ones, nor of those of `search_start`, is.
     Exception
         Whatever the density raised.
     """
     if init is not None:
-        _, gradient, problem = _try_point(model, init)
+        _, gradient, problem = _Tries(model).try_point(init)
         if gradient is None:
             raise InitializationError(
                 f"at init, {problem}. Give a point inside the model's support. {_describe(model, init)}"
             )
         return init.copy(), gradient
-    point, problem = np.zeros(model.dim), ""
+    tries = _Tries(model)
     best: tuple[float, np.ndarray, np.ndarray] | None = None
     for number in range(MAX_TRIES):
         own = model.initial_point(rng)
         point = rng.uniform(-_HALF_WIDTH, _HALF_WIDTH, model.dim) if own is None else own
         if own is None and partner is not None and number == 0:
             point = -partner
-        log_density, gradient, problem = _try_point(model, point)
+        log_density, gradient, _ = tries.try_point(point)
         if gradient is None:
             continue
         if abs(log_density) <= LARGEST_LOG_DENSITY:
@@ -108,33 +109,75 @@ def find_start(
             best = log_density, point, gradient
     if best is not None:
         return best[1], best[2]
+    usual = tries.describe()
+    try:
+        found = search_start(lambda point: tries.try_point(point)[1], rng, model.dim)
+    except Exception as error:
+        error.add_note(f"This was while a start was looked for farther away, up to {LARGEST:g}, because {usual}.")
+        raise
+    if found is not None:
+        return found
     raise InitializationError(
-        f"none of {MAX_TRIES} random starting points has a finite log density and gradient: at the last one, "
-        f"{problem}. Give a point inside the model's support as init. {_describe(model, point)}"
+        f"none of {MAX_TRIES} random starting points has a finite log density and gradient, nor has one of {BUDGET} "
+        f"more at sizes up to {LARGEST:g}, in all orthants: {tries.describe()}. Give a point inside the model's "
+        "support as init"
     )
 
 
-def _try_point(model: LogDensity, point: np.ndarray) -> tuple[float, np.ndarray | None, str]:
-    """The log density and the gradient at a point, or what is wrong there in words."""
-    log_density, gradient, problem = _evaluate(model, point)
-    message = model.take_message()
-    return log_density, gradient, f"{problem} ({message})" if gradient is None and message else problem
+class _Tries:
+    """Tries points, and counts what is wrong at them."""
+
+    def __init__(self, model: LogDensity) -> None:
+        self.model = model
+        self.n_infinite = self.n_nan = self.n_other = self.n_gradient = 0
+        self.bad_coordinates: set[int] = set()
+        self.last, self.last_problem = np.zeros(model.dim), ""
+
+    def try_point(self, point: np.ndarray) -> tuple[float, np.ndarray | None, str]:
+        """The log density and the gradient at a point, or what is wrong there in words."""
+        log_density, gradient, problem, bad = _evaluate(self.model, point)
+        message = self.model.take_message()
+        if gradient is None:
+            problem = f"{problem} ({message})" if message else problem
+            self.last, self.last_problem = point, problem
+            self.n_infinite += bool(log_density == -np.inf)
+            self.n_nan += bool(np.isnan(log_density))
+            self.n_gradient += len(bad) > 0
+            self.n_other += bool(not np.isnan(log_density) and log_density != -np.inf and len(bad) == 0)
+            self.bad_coordinates.update(int(j) for j in bad)
+        return log_density, gradient, problem
+
+    def describe(self) -> str:
+        """How often what was wrong, and what was at the last point."""
+        counts = [
+            (self.n_infinite, "the log density is -inf at {}"),
+            (self.n_nan, "the log density is NaN at {}"),
+            (self.n_gradient, f"the gradient is not finite at {{}} (in {self._names()})"),
+            (self.n_other, "the log density is +inf or has an error code at {}"),
+        ]
+        said = ", ".join(text.format(count) for count, text in counts if count)
+        return f"{said}; at the last one, {self.last_problem}. {_describe(self.model, self.last)}"
+
+    def _names(self) -> str:
+        names = [self.model.coordinate_names[j] for j in sorted(self.bad_coordinates)]
+        return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
-def _evaluate(model: LogDensity, point: np.ndarray) -> tuple[float, np.ndarray | None, str]:
+def _evaluate(model: LogDensity, point: np.ndarray) -> tuple[float, np.ndarray | None, str, np.ndarray]:
+    nowhere = np.zeros(0, dtype=np.int64)
     log_density, gradient, code = model.evaluate(point)
     if code == EXCEPTION:
         error = model.take_exception()
         raise (error if error is not None else RuntimeError("the log density failed without an exception"))
     if not np.isfinite(log_density):
-        return log_density, None, f"the log density is {log_density}"
+        return log_density, None, f"the log density is {log_density}", nowhere
     bad = np.flatnonzero(~np.isfinite(gradient))
     if len(bad):
         names = ", ".join(model.coordinate_names[j] for j in bad[:5])
-        return log_density, None, f"the gradient is not finite in {names}" + (", ..." if len(bad) > 5 else "")
+        return log_density, None, f"the gradient is not finite in {names}" + (", ..." if len(bad) > 5 else ""), bad
     if code != 0:
-        return log_density, None, f"the log density reports code {code}"
-    return log_density, gradient, ""
+        return log_density, None, f"the log density reports code {code}", nowhere
+    return log_density, gradient, "", nowhere
 
 
 def _describe(model: LogDensity, point: np.ndarray) -> str:
