@@ -138,7 +138,7 @@ def test_an_error_says_what_was_tried_and_what_was_wrong() -> None:
             return 0.0, np.array([0.0, np.nan, 0.0])
         return (-np.inf if q[1] > 0.0 else np.nan), q
 
-    model = grhmc.from_python(never, 3, {"a": (), "b": (2,)})
+    model = grhmc.from_python(never, 3, {"a": (), "{b}": (2,)})
     with pytest.raises(InitializationError) as error:
         find_start(model, np.random.default_rng(1), None)
     assert len(points) == MAX_TRIES + BUDGET <= 2100
@@ -149,7 +149,7 @@ def test_an_error_says_what_was_tried_and_what_was_wrong() -> None:
         f"{BUDGET} more",
         f"-inf at {infinite}",
         f"NaN at {len(points) - bad - infinite}",
-        f"not finite at {bad} (in b[0])",
+        f"not finite at {bad} (in {{b}}[0])",
         "Give a point inside the model's support as init",
     ):
         assert words in str(error.value)

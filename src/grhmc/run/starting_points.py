@@ -119,7 +119,7 @@ def find_start(
         return found
     raise InitializationError(
         f"none of {MAX_TRIES} random starting points has a finite log density and gradient, nor has one of {BUDGET} "
-        f"more at sizes up to {LARGEST:g}, in all orthants: {tries.describe()}. Give a point inside the model's "
+        f"more at sizes up to {LARGEST:g}, in random orthants: {tries.describe()}. Give a point inside the model's "
         "support as init"
     )
 
@@ -150,12 +150,12 @@ class _Tries:
     def describe(self) -> str:
         """How often what was wrong, and what was at the last point."""
         counts = [
-            (self.n_infinite, "the log density is -inf at {}"),
-            (self.n_nan, "the log density is NaN at {}"),
-            (self.n_gradient, f"the gradient is not finite at {{}} (in {self._names()})"),
-            (self.n_other, "the log density is +inf or has an error code at {}"),
+            (self.n_infinite, "the log density is -inf at", ""),
+            (self.n_nan, "the log density is NaN at", ""),
+            (self.n_gradient, "the gradient is not finite at", f" (in {self._names()})"),
+            (self.n_other, "the log density is +inf or has an error code at", ""),
         ]
-        said = ", ".join(text.format(count) for count, text in counts if count)
+        said = ", ".join(f"{what} {count}{where}" for count, what, where in counts if count)
         return f"{said}; at the last one, {self.last_problem}. {_describe(self.model, self.last)}"
 
     def _names(self) -> str:
