@@ -139,8 +139,7 @@ def _moved_chains(tuning: xarray.Dataset, chain_names: list[int]) -> list[Findin
         f"{listed_chains(chains)} had ended up during warm-up in a place with next to no mass beside that of another "
         "chain (a weight below exp(-20), by density and width), and went on from where that one was. "
     )
-    n_from_modes = int(np.count_nonzero(tuning["n_moves_from_modes"])) if "n_moves_from_modes" in tuning else 0
-    is_lone = n_from_modes >= FEWEST_MOVED and len(chain_names) - len(chains) <= 1
+    is_lone = len(chains) >= FEWEST_MOVED and len(chain_names) - len(chains) <= 1
     message += (
         "Where all are now was found by one chain alone: the log density has local modes or traps in which most starts "
         "end, and a place with more mass than the best one found may not have been found at all. Start chains from "
@@ -149,7 +148,7 @@ def _moved_chains(tuning: xarray.Dataset, chain_names: list[int]) -> list[Findin
         else "The draws are not affected; but the starting points are far out for this model, or lead into local "
         "modes, and an `init` that is nearer, or more informative priors, would make warm-up shorter."
     )
-    return [Finding("moved_chain", WARNING if is_lone else NOTE, message, (), chains, float(moves.max()), 0.0)]
+    return [Finding("moved_chain", NOTE, message, (), chains, float(moves.max()), 0.0)]
 
 
 def _unsettled_tuning(tuning: xarray.Dataset, chain_names: list[int]) -> list[Finding]:

@@ -30,7 +30,6 @@ DESCRIPTIONS = {
         "n_gradients": "gradients of the warm-up",
         "agreed": "the chains agreed about the scale before the warm-up was used up",
         "n_moves": "times the chain was moved, during warm-up, from a place without mass to one of the others",
-        "n_moves_from_modes": "of these, from a local mode, where it was not on the way in",
         "places": "where each warm-up window that explores ended, and last where the highest log density was seen",
         "n_bounces": "momenta reversed where the log density is not finite",
         "n_refused": "steps, or trajectories of the discrete process, that ended where the log density is not finite",

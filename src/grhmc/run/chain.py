@@ -128,7 +128,6 @@ class Chain:
         self.u_turns_per_draw = CLOSEST_DRAWS  # of trajectories with persistent momenta
         self.noise = -1.0  # of the log density, its standard deviation; negative: not measured yet
         self.n_moves = 0  # from a place without mass to one of the others
-        self.n_moves_from_modes = 0  # of these, from where it was not on the way in
         self.warmup_draws_before = 0  # the present stage began
         self.places = np.full((sum(stage.explores for stage in stages), model.dim), np.nan)  # where windows have led to
         self.n_places = 0

@@ -73,7 +73,6 @@ def tuning_record(chain: Chain) -> dict[str, np.ndarray]:
         "scale": chain.process.standardization.scale.copy(),
         "agreed": np.array(chain.is_agreed),
         "n_moves": np.array(chain.n_moves),
-        "n_moves_from_modes": np.array(chain.n_moves_from_modes),
         "places": np.vstack([chain.places, chain.process.highest]),
         "density_noise": np.array(max(chain.noise, 0.0)),
         "centre": chain.process.standardization.centre.copy(),

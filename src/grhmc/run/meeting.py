@@ -16,7 +16,7 @@ from grhmc.dynamics.standardization import restandardize
 from grhmc.run.chain import Chain
 from grhmc.run.places import chain_mass_bounds, judge_chains
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
-from grhmc.tuning.moments import RunningMoments, forget, init_moments, is_settled, merge_moments
+from grhmc.tuning.moments import RunningMoments, forget, init_moments, merge_moments
 from grhmc.tuning.scale_from_moments import FIXED, MCT, propose_from_moments
 from grhmc.tuning.trajectory_length import add_sums, init_length_tuner
 
@@ -79,7 +79,6 @@ def _pool_scale(chains: Sequence[Chain]) -> bool:
     scale = np.clip(np.where(np.isfinite(scale), scale, middle), middle / _LARGEST_SPREAD, middle * _LARGEST_SPREAD)
     moved = [chain for chain, is_negligible in zip(chains, places.is_negligible, strict=True) if is_negligible]
     for number, chain in enumerate(moved):
-        chain.n_moves_from_modes += int(is_settled(chain.process.moments))
         chain.move_to(together[number % len(together)])
         chain.is_lost = False
     _standardize([*together, *moved], centre, scale)

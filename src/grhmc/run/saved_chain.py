@@ -24,7 +24,6 @@ _SCALARS = (
     "u_turns_per_draw",
     "noise",
     "n_moves",
-    "n_moves_from_modes",
     "n_places",
     "warmup_draws_before",
 )

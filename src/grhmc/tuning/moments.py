@@ -153,17 +153,3 @@ def merged_mean_and_variance(
     merged_mean = (weight * mean + other_weight * other_mean) / total
     merged_spread = spread + other_spread + difference * difference * weight * other_weight / total
     return merged_mean, merged_spread / total
-
-
-_SMALL_SLOPE = 0.6
-# Root mean square over coordinates of the mean gradient in its standard deviations: in a mode it is a short path's
-# error, which is 0.4 or so for a warm-up window.
-
-
-def is_settled(moments: RunningMoments) -> bool:
-    """Whether the path stayed in a mode: the mean gradient is small beside its spread; on the way in it is not."""
-    if not moments.weights[1] > 0.0:
-        return False
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slopes = moments.gradient_mean / np.sqrt(moments.gradient_spread / moments.weights[1])
-    return bool(np.sqrt(np.mean(slopes**2)) <= _SMALL_SLOPE)
