@@ -1,4 +1,4 @@
-"""What is said of chains that were moved during warm-up: a note, in other words where one chain alone found the place."""
+"""What is said of chains that were moved: a note, in other words where one chain alone found the place."""
 
 from __future__ import annotations
 
