@@ -23,6 +23,9 @@ HAS_STANLI = importlib.util.find_spec("stanli") is not None
 needs_stanli = pytest.mark.skipif(not HAS_STANLI, reason="needs stanli: pip install 'grhmc[stan]'")
 POSTERIORS = ("eight_schools", "arK", "gauss_mix")
 
+# Numba says so of PyTensor's own code when that is compiled for the first time on a machine.
+pytestmark = pytest.mark.filterwarnings("ignore:(?s).*faster on contiguous arrays")
+
 
 @pytest.fixture(scope="module")
 def compiled():
