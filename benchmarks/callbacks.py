@@ -92,7 +92,7 @@ def vectorized_seconds(log_density: Callable[[Any], Any], dim: int) -> tuple[flo
     """Seconds per point, alone and with others in one call; the bare calls of JAX."""
     import jax
 
-    from grhmc.models.jax_function import double_precision
+    from grhmc.models.jax.function import double_precision
 
     gradient = jax.value_and_grad(log_density)
 

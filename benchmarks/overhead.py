@@ -12,13 +12,13 @@ import time
 import numba
 import numpy as np
 
+from grhmc.adaptation.stages import sampling_stage
 from grhmc.dynamics.density_call import call_pointer, init_density
 from grhmc.models.analytic import independent_normals
 from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
 from grhmc.run.seeds import chain_generators
 from grhmc.settings import INTEGRATORS, IntegratorSettings, RunSettings
-from grhmc.tuning.stages import sampling_stage
 
 DIMENSIONS = (2, 10, 100, 1000)
 N_BLOCKS = 200

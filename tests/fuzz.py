@@ -19,7 +19,7 @@ from arviz_stats.base import array_stats
 
 import grhmc
 from fuzz_densities import DENSITIES, expectations
-from grhmc.models.gradient_check import GradientError
+from grhmc.models.checks.gradient import GradientError
 from grhmc.outcomes import InitializationError
 
 LAST_COUNTS = Path(__file__).parent / "data" / "fuzz_counts.csv"

@@ -11,6 +11,7 @@ import numba
 import numpy as np
 from scipy.special import ellipj
 
+from grhmc.adaptation.stages import Stage
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import init_density
 from grhmc.dynamics.nystrom_step import attempt_step
@@ -22,7 +23,6 @@ from grhmc.run.chain import Chain
 from grhmc.run.meeting import hold_meeting
 from grhmc.sampling import final_stage, prepare, warmup_stages
 from grhmc.settings import EventSettings, IntegratorSettings, ProcessSettings, RunSettings, ScaleSettings
-from grhmc.tuning.stages import Stage
 
 INTEGRATORS = ("splitting", "rkn43", "rkn64")
 

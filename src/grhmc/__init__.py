@@ -2,9 +2,8 @@
 
 from grhmc import datasets
 from grhmc._version import __version__
-from grhmc.comparison import Comparison, compare
+from grhmc.comparison.run import Comparison, compare
 from grhmc.diagnosis import Report, SamplingWarning, diagnose
-from grhmc.diagnostics import summary
 from grhmc.models import (
     GradientError,
     LogDensity,
@@ -20,6 +19,7 @@ from grhmc.models import (
 from grhmc.models.path_functions import path_functions_from_numba
 from grhmc.outcomes import InitializationError, Outcome, SamplingError
 from grhmc.plotting import plot_crossing_times, plot_ess_comparison, plot_scale_history, plot_trace_with_events
+from grhmc.results.summaries import summary
 from grhmc.sampling import sample
 from grhmc.settings import PaperWarmup, ProcessSettings
 from grhmc.tuned import Tuned, tune

@@ -1,6 +1,6 @@
 """The commands as `python -m grhmc`."""
 
-from grhmc.cli import app
+from grhmc.cli.app import app
 
 if __name__ == "__main__":
     app()

@@ -20,7 +20,7 @@ from numba.core.ccallback import CFunc
 
 from ._kernel_cache import KernelCache
 
-KERNEL_PACKAGES = ("dynamics", "events", "tuning", "process")
+KERNEL_PACKAGES = ("dynamics", "events", "adaptation/tuners", "process")
 """Sub-packages of grhmc whose sources make up the fingerprint."""
 
 _FAST_MATH = {"contract", "nsz", "arcp", "reassoc"}

@@ -1,4 +1,4 @@
-"""Show texts that come from models and data files in a terminal: as they are, but without what a terminal obeys."""
+"""Show texts and numbers in a terminal: what models and data files say, without what a terminal would obey."""
 
 from __future__ import annotations
 
@@ -43,3 +43,12 @@ def print_if_possible(text: RenderableType, style: str | None = None) -> None:
     except OSError:
         with contextlib.suppress(OSError, ValueError):  # what is buffered would fail again when the interpreter ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def format_count(count: float) -> str:
+    """Three significant digits and a letter for thousands, millions, and so on: ``12.3k``."""
+    for letter in ("", "k", "M", "G"):
+        if abs(count) < 999.5:
+            return f"{count:.3g}{letter}"
+        count /= 1000.0
+    return f"{count:.3g}T"

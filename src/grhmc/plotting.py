@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grhmc.diagnostics import ParameterDraws, iterate_parameters
+from grhmc.results.summaries import ParameterDraws, iterate_parameters
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from grhmc.comparison import Comparison
+    from grhmc.comparison.run import Comparison
 
 TARGET_CROSSING_TIME = math.pi
 """Half a period of a standard normal coordinate: what crossing times look like under a good S."""
@@ -39,7 +39,7 @@ def plot_trace_with_events(
     result : DataTree
         From `sample`.
     parameters : sequence of str, optional
-        Labels as in `grhmc.diagnostics.summary`; by default the first four.
+        Labels as in `grhmc.results.summaries.summary`; by default the first four.
     chain : int, optional
         Which; the first by default.
     n_draws : int

@@ -11,6 +11,7 @@ import numba
 import numpy as np
 
 from grhmc._version import __version__
+from grhmc.adaptation.stages import Stage
 from grhmc.argument_checks import check_count
 from grhmc.diagnosis import record_diagnosis
 from grhmc.draws_at_stake import (
@@ -46,7 +47,6 @@ from grhmc.settings import (
     RunSettings,
     ScaleSettings,
 )
-from grhmc.tuning.stages import Stage
 
 if TYPE_CHECKING:
     import xarray

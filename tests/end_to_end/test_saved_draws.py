@@ -16,8 +16,8 @@ import xarray
 from typer.testing import CliRunner
 
 import synthetic_runs
-from grhmc import cli_output
-from grhmc.cli import app
+from grhmc.cli import output
+from grhmc.cli.app import app
 
 pytest.importorskip("h5netcdf", reason="needs pip install 'grhmc[store]'")
 
@@ -59,7 +59,7 @@ def test_names_that_the_terminal_cannot_show_are_shown_as_escapes(models: Path, 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is full")
 def test_a_full_disk_behind_the_standard_streams_leaves_the_file(models: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "from grhmc.cli import app; app()", "sample", f"{models}:greek", *SHORT]
+    command = [sys.executable, "-c", "from grhmc.cli.app import app; app()", "sample", f"{models}:greek", *SHORT]
     with open("/dev/full", "wb") as full:
         finished = subprocess.run(
             [*command, "--output", str(tmp_path / "run.nc")], stdout=full, stderr=full, timeout=300, check=False
@@ -82,7 +82,7 @@ def test_the_draws_before_an_error_are_written(models: Path, tmp_path: Path) -> 
 def test_what_cannot_be_written_there_is_written_elsewhere(
     models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written, full, spare = cli_output.write_result, tmp_path / "full", tmp_path / "spare"
+    written, full, spare = output.write_result, tmp_path / "full", tmp_path / "spare"
     spare.mkdir()
 
     def write(result: xarray.DataTree, path: Path) -> None:
@@ -90,7 +90,7 @@ def test_what_cannot_be_written_there_is_written_elsewhere(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         written(result, path)
 
-    monkeypatch.setattr(cli_output, "write_result", write)
+    monkeypatch.setattr(output, "write_result", write)
     monkeypatch.setattr(tempfile, "tempdir", str(spare))
     result = CliRunner().invoke(app, ["sample", f"{models}:greek", "--output", str(full / "run.nc"), *SHORT])
     assert result.exit_code == 2
@@ -106,7 +106,7 @@ import resource, sys
 sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 import synthetic_runs
-from grhmc.cli_output import write_result
+from grhmc.cli.output import write_result
 
 result = synthetic_runs.make_result(2, n_draws=5000)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
@@ -161,15 +161,15 @@ def test_a_file_that_is_not_whole_is_noticed(tmp_path: Path, monkeypatch: pytest
     for damaged, words in ((without_a_group, "tuning is not complete"), (without_the_last_draw, "last draw")):
         monkeypatch.setattr(xarray.DataTree, "to_netcdf", damaged)
         with pytest.raises(OSError, match=words):
-            cli_output.write_result(result, tmp_path / "run.nc")
+            output.write_result(result, tmp_path / "run.nc")
         assert list(tmp_path.iterdir()) == []
 
 
 def test_the_room_a_file_needs_is_not_underestimated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reserved: list[int] = []
-    monkeypatch.setattr(cli_output.os, "posix_fallocate", lambda _file, _start, size: reserved.append(size))
+    monkeypatch.setattr(output.os, "posix_fallocate", lambda _file, _start, size: reserved.append(size))
     for n_draws in (1, 20, 5000):
         path = tmp_path / f"{n_draws}.nc"
-        cli_output.write_result(synthetic_runs.make_result(2, n_draws=n_draws, n_warmup=5), path)
+        output.write_result(synthetic_runs.make_result(2, n_draws=n_draws, n_warmup=5), path)
         assert path.stat().st_size <= reserved[-1] <= 2 * path.stat().st_size + 500_000
     assert len(np.unique(reserved)) == 3

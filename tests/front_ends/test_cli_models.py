@@ -8,7 +8,7 @@ import pytest
 import xarray
 from typer.testing import CliRunner
 
-from grhmc.cli import app
+from grhmc.cli.app import app
 
 runner = CliRunner()
 SHORT = ["--draws", "30", "--tune", "30", "--chains", "2", "--seed", "1"]

@@ -10,7 +10,7 @@ import pytest
 
 import grhmc
 import numpyro_models
-from grhmc.models.numpyro_arguments import draw_until_valid
+from grhmc.models.numpyro.arguments import draw_until_valid
 from reference_posteriors import check_same_posterior, large_discrepancies, read_posterior_data
 
 if importlib.util.find_spec("numpyro") is None:

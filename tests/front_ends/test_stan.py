@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import grhmc
-from grhmc.models.stan_names import bracketed, parse_columns
+from grhmc.models.stan.names import bracketed, parse_columns
 
 pytest.importorskip("stanli", reason="needs stanli, which runs Stan programs: pip install 'grhmc[stan]'")
 

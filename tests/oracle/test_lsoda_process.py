@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import grhmc
-from grhmc.experiments.effective_size import monitor_ess
-from grhmc.experiments.published import published_rows
 from grhmc.models.analytic import paper_target
-from grhmc.reference.lsoda_run import sample_with_lsoda
+from grhmc.paper.effective_size import monitor_ess
+from grhmc.paper.lsoda.lsoda_run import sample_with_lsoda
+from grhmc.paper.published import published_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")  # runs of a few draws
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grhmc.tuning import stages
+from grhmc.adaptation import stages
 from mode_targets import TARGETS, count, run_grhmc
 
 pytestmark = pytest.mark.statistical

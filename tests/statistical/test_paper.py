@@ -7,17 +7,17 @@ import functools
 import numpy as np
 import pytest
 
-from grhmc.experiments.cells import METHODS, Cell, CellResult, default_tolerance
-from grhmc.experiments.comparison import (
+from grhmc.paper.cells import METHODS, Cell, CellResult, default_tolerance
+from grhmc.paper.effective_size import monitor_ess
+from grhmc.paper.moments import cell_moments
+from grhmc.paper.run_cell import run_cell
+from grhmc.paper.verdicts import (
     Verdict,
     compare_cell,
     conclusions,
     narrow_part_per_1e5,
     worst_per_1e5,
 )
-from grhmc.experiments.effective_size import monitor_ess
-from grhmc.experiments.moments import cell_moments
-from grhmc.experiments.run_cell import run_cell
 
 pytestmark = pytest.mark.statistical
 

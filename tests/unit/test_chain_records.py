@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from grhmc import path_functions_from_numba
+from grhmc.adaptation.stages import practical_stages
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.models import from_python
 from grhmc.models.analytic import gaussian, independent_normals, smiley
-from grhmc.tuning.stages import practical_stages
 from kernel_helpers import INTEGRATORS, finish, make_chain, run_settings
 
 EACH_INTEGRATOR = pytest.mark.parametrize("integrator", INTEGRATORS)

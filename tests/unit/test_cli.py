@@ -7,8 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 import synthetic_runs
-from grhmc import __version__, comparison, sampling
-from grhmc.cli import app
+from grhmc import __version__, sampling
+from grhmc.cli.app import app
+from grhmc.comparison import run as comparison
 from grhmc.diagnosis import Finding, Report, SamplingWarning
 from grhmc.outcomes import Outcome, SamplingError
 

@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 
 import synthetic_runs
-from grhmc import comparison
-from grhmc.comparison import compare, compare_results
-from grhmc.diagnostics import effective_sample_sizes
+from grhmc.comparison import run as comparison
+from grhmc.comparison.run import compare, compare_results
 from grhmc.models.analytic import paper_target
 from grhmc.outcomes import Outcome, SamplingError
+from grhmc.results.summaries import effective_sample_sizes
 
 NAMES = ["a", "b[1,2]", "<b>c [red]"]
 

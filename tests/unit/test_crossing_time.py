@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grhmc.events.root_search import NO_ROOT
-from grhmc.models.analytic import independent_normals
-from grhmc.tuning.p_square import observe_sample
-from grhmc.tuning.scale_crossing_time import (
+from grhmc.adaptation.stages import paper_stages
+from grhmc.adaptation.tuners.p_square import observe_sample
+from grhmc.adaptation.tuners.scale_crossing_time import (
     earliest_crossing,
     follow_sides,
     init_crossing_time_tuner,
@@ -18,8 +17,9 @@ from grhmc.tuning.scale_crossing_time import (
     write_medians,
     write_scales,
 )
-from grhmc.tuning.scale_from_moments import MCT
-from grhmc.tuning.stages import paper_stages
+from grhmc.adaptation.tuners.scale_from_moments import MCT
+from grhmc.events.root_search import NO_ROOT
+from grhmc.models.analytic import independent_normals
 from kernel_helpers import Oscillator, finish, make_chain, orbit_step, polynomial_step, run_settings
 
 TARGET = np.pi

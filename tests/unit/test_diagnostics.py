@@ -6,15 +6,15 @@ import pytest
 import xarray
 
 import synthetic_runs
-from grhmc.diagnostics import (
+from grhmc.models import LogDensity, Variable
+from grhmc.results import build_datatree
+from grhmc.results.summaries import (
     effective_sample_size,
     effective_sample_sizes,
     iterate_parameters,
     largest_r_hat,
     summary,
 )
-from grhmc.models import LogDensity, Variable
-from grhmc.results import build_datatree
 
 N_CHAINS, N_DRAWS = 4, 2000
 

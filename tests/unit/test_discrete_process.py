@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 import grhmc
-from grhmc.models.analytic import gaussian, independent_normals, paper_target
-from grhmc.process.discrete import EXPONENTIAL_LENGTH, MOST_STEPS, UNIFORM_LENGTH, draw_n_steps
-from grhmc.settings import ProcessSettings
-from grhmc.tuning.trajectory_length import (
+from grhmc.adaptation.tuners.momentum_time import (
     CLOSEST_DRAWS,
     FEWEST_DRAWS,
     FURTHEST_DRAWS,
@@ -20,6 +17,9 @@ from grhmc.tuning.trajectory_length import (
     observe_position,
     spacing_of_draws,
 )
+from grhmc.models.analytic import gaussian, independent_normals, paper_target
+from grhmc.process.discrete import EXPONENTIAL_LENGTH, MOST_STEPS, UNIFORM_LENGTH, draw_n_steps
+from grhmc.settings import ProcessSettings
 from kernel_helpers import ORBITS, Dynamics
 
 NORMALS = independent_normals([1.0, 2.0, 0.1]).log_density()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grhmc.tuning.dual_averaging import init_dual_averaging, observe
+from grhmc.adaptation.tuners.dual_averaging import init_dual_averaging, observe
 
 
 def transcription(errors, start, mu, gamma, kappa, k0):

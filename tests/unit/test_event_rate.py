@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from grhmc.adaptation.stages import EventRateRule, Stage, paper_stages
+from grhmc.adaptation.tuners.event_rate import init_event_rate_tuner, observe_u_turn, tuned_event_rate
+from grhmc.adaptation.tuners.scale_from_moments import FIXED
 from grhmc.models.analytic import independent_normals
 from grhmc.run.cost import N_SCREENED
-from grhmc.tuning.event_rate import init_event_rate_tuner, observe_u_turn, tuned_event_rate
-from grhmc.tuning.scale_from_moments import FIXED
-from grhmc.tuning.stages import EventRateRule, Stage, paper_stages
 from kernel_helpers import finish, make_chain, run_settings
 
 

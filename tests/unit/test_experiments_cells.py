@@ -10,12 +10,12 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from grhmc.cli import app
-from grhmc.experiments import programme
-from grhmc.experiments.cells import Cell, CellResult, default_tolerance, load_cell, save_cell
-from grhmc.experiments.command import repeat_option_names
-from grhmc.experiments.programme import plan_cells, run_programme
-from grhmc.experiments.targets import TARGETS
+from grhmc.cli.app import app
+from grhmc.paper import run_cells
+from grhmc.paper.cells import Cell, CellResult, default_tolerance, load_cell, save_cell
+from grhmc.paper.command import repeat_option_names
+from grhmc.paper.run_cells import plan_cells, run_programme
+from grhmc.paper.targets import TARGETS
 
 
 def made_up_result(cell: Cell, seed: int = 0) -> CellResult:
@@ -87,7 +87,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
         ran.append(cell)
         return made_up_result(cell)
 
-    monkeypatch.setattr(programme, "run_cell", run)
+    monkeypatch.setattr(run_cells, "run_cell", run)
     results = run_programme(cells, tmp_path, 1, silent_console())
     assert ran == [cells[1]]
     assert [result.cell for result in results] == cells
@@ -105,7 +105,7 @@ def test_an_interrupt_keeps_what_is_finished_and_nothing_else(tmp_path, monkeypa
             raise KeyboardInterrupt
         return made_up_result(cell)
 
-    monkeypatch.setattr(programme, "run_cell", run)
+    monkeypatch.setattr(run_cells, "run_cell", run)
     with pytest.raises(KeyboardInterrupt):
         run_programme(cells, tmp_path, 1, silent_console())
     assert load_cell(tmp_path, cells[0]) is not None
@@ -116,7 +116,7 @@ def test_a_damaged_file_is_run_again(tmp_path, monkeypatch):
     save_cell(tmp_path, made_up_result(CELL))
     path = tmp_path / CELL.file_name
     path.write_bytes(path.read_bytes()[:100])
-    monkeypatch.setattr(programme, "run_cell", lambda cell, cores=1: made_up_result(cell))
+    monkeypatch.setattr(run_cells, "run_cell", lambda cell, cores=1: made_up_result(cell))
     run_programme([CELL], tmp_path, 1, silent_console())
     assert load_cell(tmp_path, CELL) is not None
 

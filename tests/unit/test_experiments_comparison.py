@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from arviz_stats.base import array_stats
 
-from grhmc.experiments.cells import METHODS
-from grhmc.experiments.comparison import Row, Verdict
-from grhmc.experiments.document import Bullets, Grid, Heading, Paragraph, Picture, to_html, to_markdown
-from grhmc.experiments.effective_size import ess_per_trajectory, monitor_ess
-from grhmc.experiments.published import published_rows
-from grhmc.experiments.run_cell import exact_quantile
-from grhmc.experiments.targets import TARGETS
 from grhmc.models.analytic import gaussian
+from grhmc.paper.cells import METHODS
+from grhmc.paper.document import Bullets, Grid, Heading, Paragraph, Picture, to_html, to_markdown
+from grhmc.paper.effective_size import ess_per_trajectory, monitor_ess
+from grhmc.paper.published import published_rows
+from grhmc.paper.run_cell import exact_quantile
+from grhmc.paper.targets import TARGETS
+from grhmc.paper.verdicts import Row, Verdict
 
 
 def test_every_target_and_method_has_its_two_published_rows():

@@ -9,9 +9,9 @@ import pytest
 
 import grhmc
 from grhmc import Outcome
+from grhmc.adaptation.tuners.moments import init_moments, merge_moments
 from grhmc.models.analytic import independent_normals, paper_target
 from grhmc.run.meeting import hold_meeting
-from grhmc.tuning.moments import init_moments, merge_moments
 from kernel_helpers import make_chains, run_settings
 
 SD = np.array([1.0, 0.1, 10.0])

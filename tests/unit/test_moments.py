@@ -7,11 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grhmc.dynamics.phase import move_to_end
-from grhmc.dynamics.standardization import Standardization
-from grhmc.dynamics.time_averages import GAUSS_NODES, GAUSS_WEIGHTS
-from grhmc.models import from_python
-from grhmc.tuning.moments import (
+from grhmc.adaptation.tuners.moments import (
     RunningMoments,
     begin_window,
     forget,
@@ -19,7 +15,18 @@ from grhmc.tuning.moments import (
     merged_mean_and_variance,
     observe_path,
 )
-from grhmc.tuning.scale_from_moments import GEO, ISG, VARI, clamp_scale, propose_from_moments, scale_from_moments
+from grhmc.adaptation.tuners.scale_from_moments import (
+    GEO,
+    ISG,
+    VARI,
+    clamp_scale,
+    propose_from_moments,
+    scale_from_moments,
+)
+from grhmc.dynamics.phase import move_to_end
+from grhmc.dynamics.standardization import Standardization
+from grhmc.dynamics.time_averages import GAUSS_NODES, GAUSS_WEIGHTS
+from grhmc.models import from_python
 from kernel_helpers import OSCILLATOR, Dynamics, Oscillator
 
 DIM = 2

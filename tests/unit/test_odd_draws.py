@@ -11,8 +11,8 @@ import pytest
 import grhmc
 import synthetic_runs
 from grhmc.diagnosis import record_diagnosis
-from grhmc.diagnostics import effective_sample_sizes, largest_r_hat
 from grhmc.results import build_datatree
+from grhmc.results.summaries import effective_sample_sizes, largest_r_hat
 
 DIM = 3
 

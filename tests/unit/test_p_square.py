@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grhmc.tuning.p_square import init_median_estimator, median, observe_sample
+from grhmc.adaptation.tuners.p_square import init_median_estimator, median, observe_sample
 
 # Jain & Chlamtac (1985), the example of their table I.
 PAPER_SAMPLES = np.array(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import synthetic_runs
-from grhmc.comparison import compare_results
+from grhmc.comparison.run import compare_results
 from grhmc.plotting import (
     plot_crossing_times,
     plot_ess_comparison,

@@ -6,10 +6,10 @@ import io
 import pytest
 from rich.console import Console
 
+from grhmc._terminal import format_count
 from grhmc.run import progress
 from grhmc.run.progress import (
     ChainSnapshot,
-    format_count,
     format_seconds,
     progress_table,
     progress_view,

@@ -15,10 +15,10 @@ import xarray
 
 import grhmc
 import synthetic_runs
-from grhmc.comparison import compare_results
+from grhmc.comparison.run import compare_results
 from grhmc.diagnosis import Finding, record_diagnosis
-from grhmc.experiments.cache import cached
 from grhmc.models.variables import Variable
+from grhmc.paper.cache import cached
 from grhmc.results import build_datatree
 from grhmc.results.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 
@@ -219,7 +219,7 @@ def test_names_in_figures_are_not_taken_for_mathematics() -> None:
 
 
 def test_names_from_data_are_escaped_in_a_report_page() -> None:
-    from grhmc.experiments.document import Bullets, Grid, Heading, Paragraph, to_html
+    from grhmc.paper.document import Bullets, Grid, Heading, Paragraph, to_html
 
     page = to_html(
         [Heading(EVIL, 1), Paragraph(EVIL), Bullets((EVIL,)), Grid(columns=(EVIL,), rows=((EVIL,),), n_labels=1)]

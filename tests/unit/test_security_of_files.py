@@ -15,9 +15,10 @@ from typer.testing import CliRunner
 
 import grhmc
 import synthetic_runs
-from grhmc import comparison, sampling
-from grhmc.cli import app
-from grhmc.cli_output import check_output, write_result
+from grhmc import sampling
+from grhmc.cli.app import app
+from grhmc.cli.output import check_output, write_result
+from grhmc.comparison import run as comparison
 from grhmc.models.variables import NAMES_OF_FILES, Variable, check_variables, parse_coords, parse_names
 from grhmc.results import build_datatree, save_checkpoint
 
@@ -211,7 +212,7 @@ def test_the_demo_writes_nowhere_but_in_its_folder(monkeypatch: pytest.MonkeyPat
 
 @needs_links
 def test_a_report_writes_nowhere_but_in_its_folder(tmp_path: Path) -> None:
-    from grhmc.experiments.report import write_report
+    from grhmc.paper.write_report import write_report
 
     folder, outside = tmp_path / "paper", tmp_path / "outside"
     folder.mkdir()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grhmc.tuning.scale_from_moments import FIXED, GEO, ISG, MCT, VARI
-from grhmc.tuning.stages import FEWEST_DRAWS_TO_HEAT, Stage, hot_temperature, paper_stages, practical_stages
+from grhmc.adaptation.stages import FEWEST_DRAWS_TO_HEAT, Stage, hot_temperature, paper_stages, practical_stages
+from grhmc.adaptation.tuners.scale_from_moments import FIXED, GEO, ISG, MCT, VARI
 
 
 def practical(n_tune: int, tuner: int) -> list[Stage]:

@@ -9,7 +9,7 @@ import numpy as np
 from grhmc.density_pointer import FINE
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, listed
 from grhmc.diagnosis.screening import all_finite, deviations
-from grhmc.models.gradient_check import error_at
+from grhmc.models.checks.gradient import error_at
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity

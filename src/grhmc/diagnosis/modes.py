@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from grhmc.adaptation.local_mass import log_mass_bounds
 from grhmc.diagnosis.local_run import run_from, value_at
 from grhmc.diagnosis.report import WARNING, Finding, listed, listed_chains
 from grhmc.diagnosis.screening import all_finite
-from grhmc.tuning.local_mass import log_mass_bounds
 
 if TYPE_CHECKING:
     import xarray

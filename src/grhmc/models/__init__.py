@@ -2,24 +2,24 @@
 
 from grhmc.density_pointer import DENSITY_SIGNATURE
 from grhmc.models.as_log_density import as_log_density
-from grhmc.models.contract_check import ContractError, ContractReport, Finding
-from grhmc.models.from_jax import from_jax
+from grhmc.models.checks.contract import Check, ContractError, ContractReport
+from grhmc.models.checks.gradient import GradientError, GradientWarning
 from grhmc.models.from_numba import from_numba
-from grhmc.models.from_numpyro import from_numpyro
 from grhmc.models.from_pointer import from_pointer
-from grhmc.models.from_pymc import from_pymc
 from grhmc.models.from_python import from_python
-from grhmc.models.from_stan import from_stan
-from grhmc.models.from_torch import from_torch
-from grhmc.models.gradient_check import GradientError, GradientWarning
+from grhmc.models.jax.from_jax import from_jax
 from grhmc.models.log_density import LogDensity
+from grhmc.models.numpyro.from_numpyro import from_numpyro
+from grhmc.models.pymc.from_pymc import from_pymc
+from grhmc.models.stan.from_stan import from_stan
+from grhmc.models.torch.from_torch import from_torch
 from grhmc.models.variables import Variable
 
 __all__ = [
     "DENSITY_SIGNATURE",
+    "Check",
     "ContractError",
     "ContractReport",
-    "Finding",
     "GradientError",
     "GradientWarning",
     "LogDensity",

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from grhmc.models.from_pymc import from_pymc
-from grhmc.models.from_stan import from_stan
 from grhmc.models.log_density import LogDensity
+from grhmc.models.pymc.from_pymc import from_pymc
+from grhmc.models.stan.from_stan import from_stan
 
 # Package and class of a model that can be passed as it is, and what turns it into a log density.
 _FRONT_ENDS: tuple[tuple[str, str, Callable[[Any], LogDensity]], ...] = (

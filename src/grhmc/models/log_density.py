@@ -11,8 +11,8 @@ import numpy as np
 from grhmc.argument_checks import refuse_masked
 from grhmc.density_pointer import DENSITY_PROTOTYPE, FINE
 from grhmc.guard_zones import call_guarded, check_reads
-from grhmc.models.contract_check import ContractReport, check_contract
-from grhmc.models.gradient_check import check_gradient, find_unused_coordinates
+from grhmc.models.checks.contract import ContractReport, check_contract
+from grhmc.models.checks.gradient import check_gradient, find_unused_coordinates
 from grhmc.models.outputs import Outputs, constrain_each
 from grhmc.models.pickling import portable
 from grhmc.models.variables import (

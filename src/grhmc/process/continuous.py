@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from grhmc._jit import inner_kernel, kernel
+from grhmc.adaptation.tuners.event_rate import observe_u_turn, tuned_event_rate
+from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.dense_output import is_as_good_as_steps, momentum_at, position_at
 from grhmc.dynamics.density_call import evaluate_force
@@ -39,8 +41,6 @@ from grhmc.process.tuning_steps import (
     observe_for_tuning,
     start_crossing_times,
 )
-from grhmc.tuning.event_rate import observe_u_turn, tuned_event_rate
-from grhmc.tuning.scale_from_moments import FIXED, MCT
 
 ACCEPTED = 0
 REJECTED = 1

@@ -22,6 +22,10 @@ from __future__ import annotations
 import numpy as np
 
 from grhmc._jit import inner_kernel, kernel
+from grhmc.adaptation.tuners.dual_averaging import observe
+from grhmc.adaptation.tuners.moments import observe_draw
+from grhmc.adaptation.tuners.momentum_time import observe_position
+from grhmc.adaptation.tuners.scale_from_moments import FIXED
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.phase import StepEnd, remember, return_to, reverse
 from grhmc.events.refreshment import refresh_momentum
@@ -30,10 +34,6 @@ from grhmc.process.continuous import attempt, follow_to_u_turn, look_for_u_turn,
 from grhmc.process.recording import average_draw, mark_counters, move_on, record_history, record_state
 from grhmc.process.state import Process, Records
 from grhmc.process.tuning_steps import change_scale_at_event
-from grhmc.tuning.dual_averaging import observe
-from grhmc.tuning.moments import observe_draw
-from grhmc.tuning.scale_from_moments import FIXED
-from grhmc.tuning.trajectory_length import observe_position
 
 FRESH = 0
 PERSISTENT = 1

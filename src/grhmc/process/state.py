@@ -11,18 +11,18 @@ import dataclasses
 import numpy as np
 
 from grhmc._kernel_struct import passed_by_reference
+from grhmc.adaptation.tuners.dual_averaging import DualAveraging
+from grhmc.adaptation.tuners.event_rate import EventRateTuner, init_event_rate_tuner
+from grhmc.adaptation.tuners.moments import RunningMoments, init_moments
+from grhmc.adaptation.tuners.momentum_time import LengthTuner, init_length_tuner
+from grhmc.adaptation.tuners.scale_crossing_time import CrossingTimeTuner, init_crossing_time_tuner
+from grhmc.adaptation.tuners.step_size import init_step_tuner
 from grhmc.dynamics.aligned import aligned_zeros
 from grhmc.dynamics.density_call import Density, init_density
 from grhmc.dynamics.nystrom_tableau import TableauArrays
 from grhmc.dynamics.phase import Step, init_step
 from grhmc.dynamics.standardization import Standardization
 from grhmc.dynamics.time_averages import PathFunctions, PathIntegrals, init_path_integrals
-from grhmc.tuning.dual_averaging import DualAveraging
-from grhmc.tuning.event_rate import EventRateTuner, init_event_rate_tuner
-from grhmc.tuning.moments import RunningMoments, init_moments
-from grhmc.tuning.scale_crossing_time import CrossingTimeTuner, init_crossing_time_tuner
-from grhmc.tuning.step_size import init_step_tuner
-from grhmc.tuning.trajectory_length import LengthTuner, init_length_tuner
 
 APPLY_AT_CROSSING = 0
 APPLY_AT_REFRESHMENT = 1

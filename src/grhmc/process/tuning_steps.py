@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from grhmc._jit import inner_kernel
-from grhmc.dynamics.dense_output import point_at
-from grhmc.dynamics.standardization import restandardize
-from grhmc.process.state import APPLY_AT_CROSSING, Process
-from grhmc.tuning.moments import observe_path
-from grhmc.tuning.p_square import observe_sample
-from grhmc.tuning.scale_crossing_time import (
+from grhmc.adaptation.tuners.moments import observe_path
+from grhmc.adaptation.tuners.p_square import observe_sample
+from grhmc.adaptation.tuners.scale_crossing_time import (
     earliest_crossing,
     follow_sides,
     observe_crossing,
@@ -19,7 +16,10 @@ from grhmc.tuning.scale_crossing_time import (
     write_medians,
     write_scales,
 )
-from grhmc.tuning.scale_from_moments import MCT, clamp_scale, propose_from_moments
+from grhmc.adaptation.tuners.scale_from_moments import MCT, clamp_scale, propose_from_moments
+from grhmc.dynamics.dense_output import point_at
+from grhmc.dynamics.standardization import restandardize
+from grhmc.process.state import APPLY_AT_CROSSING, Process
 
 
 @inner_kernel

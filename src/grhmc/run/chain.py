@@ -10,6 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grhmc.adaptation.stages import Stage
+from grhmc.adaptation.tuners.momentum_time import (
+    CLOSEST_DRAWS,
+    LENGTH_RANGES,
+    init_length_tuner,
+    length_change,
+    spacing_of_draws,
+)
+from grhmc.adaptation.tuners.step_size import LARGEST_STEP_PER_U_TURN, init_step_tuner
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import GO_ON, STOP, STOPPED
@@ -40,15 +49,6 @@ from grhmc.run.fixed_settings import write_fixed_settings
 from grhmc.run.saved_chain import chain_to_arrays, restore_chain
 from grhmc.run.stage_rules import begin_event_rate_rule, begin_scale_rule, begin_temperature, renew_rate_tuner
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
-from grhmc.tuning.stages import Stage
-from grhmc.tuning.step_size import LARGEST_STEP_PER_U_TURN, init_step_tuner
-from grhmc.tuning.trajectory_length import (
-    CLOSEST_DRAWS,
-    LENGTH_RANGES,
-    init_length_tuner,
-    length_change,
-    spacing_of_draws,
-)
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity

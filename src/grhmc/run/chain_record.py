@@ -11,9 +11,9 @@ from grhmc.outcomes import Outcome
 from grhmc.process.state import STATISTICS, Records, init_records
 
 if TYPE_CHECKING:
+    from grhmc.adaptation.stages import Stage
     from grhmc.run.chain import Chain
     from grhmc.settings import RunSettings
-    from grhmc.tuning.stages import Stage
 
 AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored", "n_refused")
 """Of the clock: what is kept of the moment when sampling began."""

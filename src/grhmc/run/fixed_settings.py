@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grhmc.adaptation.tuners.momentum_time import LENGTH_RANGES
 from grhmc.events.rates import ARC_LENGTH_RATE, CONSTANT_RATE
 from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW
 from grhmc.process.discrete import EXPONENTIAL_LENGTH, FRESH, PERSISTENT, UNIFORM_LENGTH
-from grhmc.tuning.trajectory_length import LENGTH_RANGES
 
 if TYPE_CHECKING:
     import numpy as np

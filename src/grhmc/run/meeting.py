@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from grhmc.adaptation.tuners.moments import RunningMoments, forget, init_moments, merge_moments
+from grhmc.adaptation.tuners.momentum_time import add_sums, init_length_tuner
+from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT, propose_from_moments
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.standardization import restandardize
 from grhmc.run.chain import Chain
 from grhmc.run.places import chain_mass_bounds, judge_chains
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
-from grhmc.tuning.moments import RunningMoments, forget, init_moments, merge_moments
-from grhmc.tuning.scale_from_moments import FIXED, MCT, propose_from_moments
-from grhmc.tuning.trajectory_length import add_sums, init_length_tuner
 
 SCALE_ACCURACY = 0.1
 """Standard error of the logarithm of the worst scale at which tuning may end."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grhmc.tuning.local_mass import LogMassBounds, is_negligible, log_mass_bounds
+from grhmc.adaptation.local_mass import LogMassBounds, is_negligible, log_mass_bounds
 
 if TYPE_CHECKING:
     from grhmc.run.chain import Chain

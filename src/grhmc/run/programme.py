@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grhmc.density_pointer import EXCEPTION, FINE
-from grhmc.settings import PaperWarmup
-from grhmc.tuning.stages import (
+from grhmc.adaptation.stages import (
     INITIAL_EVENT_RATE,
     SCALE_TUNERS,
     Stage,
@@ -16,6 +14,8 @@ from grhmc.tuning.stages import (
     practical_stages,
     sampling_stage,
 )
+from grhmc.density_pointer import EXCEPTION, FINE
+from grhmc.settings import PaperWarmup
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity

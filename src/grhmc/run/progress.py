@@ -13,6 +13,8 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
+from grhmc._terminal import format_count
+
 LINE_SECONDS = 5.0
 """Between two plain lines."""
 
@@ -287,15 +289,6 @@ def summary_line(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float) -> 
 def _first_hint(snapshots: Sequence[ChainSnapshot]) -> list[str]:
     """One hint is enough: what makes a chain dear makes the others dear too."""
     return [snapshot.hint for snapshot in snapshots if snapshot.hint][:1]
-
-
-def format_count(count: float) -> str:
-    """Three significant digits and a letter for thousands, millions, and so on: ``12.3k``."""
-    for letter in ("", "k", "M", "G"):
-        if abs(count) < 999.5:
-            return f"{count:.3g}{letter}"
-        count /= 1000.0
-    return f"{count:.3g}T"
 
 
 def format_seconds(seconds: float) -> str:

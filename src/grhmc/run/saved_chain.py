@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grhmc.adaptation.tuners.scale_from_moments import MCT
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.outcomes import Outcome
 from grhmc.run.plain_arrays import walk_arrays
 from grhmc.run.seeds import generator_to_array, restore_generator
 from grhmc.run.stage_rules import renew_crossing_time_tuner
-from grhmc.tuning.scale_from_moments import MCT
 
 if TYPE_CHECKING:
     from grhmc.run.chain import Chain

@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
+from grhmc.adaptation.stages import FORGET, EventRateRule, ScaleRule, Stage, hot_temperature
+from grhmc.adaptation.tuners.event_rate import init_event_rate_tuner
+from grhmc.adaptation.tuners.moments import begin_window, forget
+from grhmc.adaptation.tuners.scale_crossing_time import init_crossing_time_tuner
+from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
 from grhmc.events.rates import ARC_LENGTH_RATE
 from grhmc.events.refreshment import draw_hot_momentum
 from grhmc.process.state import APPLY_AT_CROSSING, APPLY_AT_REFRESHMENT, Process
-from grhmc.tuning.event_rate import init_event_rate_tuner
-from grhmc.tuning.moments import begin_window, forget
-from grhmc.tuning.scale_crossing_time import init_crossing_time_tuner
-from grhmc.tuning.scale_from_moments import FIXED, MCT
-from grhmc.tuning.stages import FORGET, EventRateRule, ScaleRule, Stage, hot_temperature
 
 
 def begin_temperature(process: Process, stage: Stage) -> None:

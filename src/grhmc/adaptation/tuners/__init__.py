@@ -1,0 +1,1 @@
+"""The tuners: what each observes while its chain moves, in compiled code, and what it proposes."""

@@ -1,0 +1,89 @@
+"""Scales from moments of position and gradient: marginal variances (VARI), squared gradients (ISG), both (GEO)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grhmc._jit import kernel
+from grhmc.adaptation.tuners.moments import RunningMoments, merged_mean_and_variance
+
+FIXED = 0
+VARI = 1
+ISG = 2
+GEO = 3
+MCT = 4
+
+_ROUNDING = 1e-12
+# A gradient that varies by less than a millionth of its mean varies by rounding alone: a log density linear in that
+# coordinate, with an edge to hold it (an exponential, say). Its variance then says nothing about the scale.
+
+
+@kernel
+def scale_from_moments(kind: int, position_variance: float, squared_gradient: float) -> float:
+    """One coordinate's scale: √Var(q) (VARI), 1/√E[g²] (ISG) or the geometric mean of the two (GEO).
+
+    For a Gaussian with precision matrix Q these are its marginal sd, 1/√Q_jj, and the geometric mean of both, which
+    minimizes a Fisher divergence between the target and an independent normal.
+
+    References
+    ----------
+    Tran & Kleppe (2024), equations 2.11 and 2.12 (VARI, ISG).
+    """
+    if kind == VARI:
+        return np.sqrt(position_variance)
+    if kind == ISG:
+        return 1.0 / np.sqrt(squared_gradient)
+    return np.sqrt(np.sqrt(position_variance / squared_gradient))
+
+
+@kernel
+def propose_from_moments(
+    kind: int,
+    centred_gradient: bool,
+    previous: RunningMoments,
+    current: RunningMoments,
+    new_centre: np.ndarray,
+    new_scale: np.ndarray,
+) -> None:
+    """Write the centre and scale that two windows suggest together.
+
+    With `centred_gradient` the mean gradient is subtracted. It is zero under the target, but far from zero while a
+    chain is still on its way into the bulk, where it would make the scales far too small. Where nothing but rounding is
+    left, the coordinate's variance decides alone.
+    """
+    for k in range(new_centre.shape[0]):
+        mean, variance = merged_mean_and_variance(
+            previous.weights[0],
+            previous.position_mean[k],
+            previous.position_spread[k],
+            current.weights[0],
+            current.position_mean[k],
+            current.position_spread[k],
+        )
+        gradient_mean, gradient_variance = merged_mean_and_variance(
+            previous.weights[1],
+            previous.gradient_mean[k],
+            previous.gradient_spread[k],
+            current.weights[1],
+            current.gradient_mean[k],
+            current.gradient_spread[k],
+        )
+        squared_gradient = gradient_variance
+        if not centred_gradient:
+            squared_gradient += gradient_mean * gradient_mean
+        is_flat = gradient_variance <= _ROUNDING * gradient_mean * gradient_mean
+        new_centre[k] = mean
+        new_scale[k] = scale_from_moments(VARI if centred_gradient and is_flat else kind, variance, squared_gradient)
+
+
+@kernel
+def clamp_scale(scale: np.ndarray, largest_change: float, new_scale: np.ndarray) -> None:
+    """Keep each new scale within a factor `largest_change` of the present one; updates `new_scale`.
+
+    A scale that is not a positive number (a coordinate whose gradient vanishes, say) stays as it is.
+    """
+    for k in range(scale.shape[0]):
+        if np.isfinite(new_scale[k]) and new_scale[k] > 0.0:
+            new_scale[k] = min(max(new_scale[k], scale[k] / largest_change), scale[k] * largest_change)
+        else:
+            new_scale[k] = scale[k]

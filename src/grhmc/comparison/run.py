@@ -1,0 +1,389 @@
+"""Run several scale tuners on one model and say what each was worth."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console
+
+from grhmc.argument_checks import check_choice
+from grhmc.comparison.tables import html_tables, plain_text, rich_tables
+from grhmc.diagnosis import Report, SamplingWarning, warn_of_several
+from grhmc.outcomes import SamplingError
+from grhmc.results.summaries import effective_sample_size, iterate_parameters, largest_r_hat
+from grhmc.sampling import sample
+from grhmc.settings import SCALES, IntegratorSettings, ProcessSettings
+
+if TYPE_CHECKING:
+    import xarray
+    from rich.console import RenderableType
+
+    from grhmc.models.log_density import LogDensity
+
+ESS_KINDS = ("bulk", "tail", "q2", "mean")
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """One parameter under one tuner.
+
+    Attributes
+    ----------
+    tuner : str
+    parameter : str
+        Label, as in `grhmc.results.summaries.summary`.
+    ess_bulk, ess_tail, ess_mean, ess_q2 : float
+        Effective sample sizes over all chains; see `grhmc.results.summaries.EffectiveSampleSizes`.
+    n_gradients : int
+        Gradients of the sampling phase, all chains together.
+    sampling_seconds : float
+        Wall clock of the sampling phase, added up over chains: seconds of one core.
+    scale : float
+        S_j, mean over chains; nan if the parameter is not one of the sampler's coordinates.
+    """
+
+    tuner: str
+    parameter: str
+    ess_bulk: float
+    ess_tail: float
+    ess_mean: float
+    ess_q2: float
+    n_gradients: int
+    sampling_seconds: float
+    scale: float
+
+    @property
+    def ess_worst(self) -> float:
+        """The smallest of bulk, tail and q2."""
+        return min(self.ess_bulk, self.ess_tail, self.ess_q2)
+
+    @property
+    def ess_per_1000_gradients(self) -> dict[str, float]:
+        """By kind: bulk, tail, q2, mean, and worst (the smallest of the first three)."""
+        values = {kind: getattr(self, f"ess_{kind}") for kind in (*ESS_KINDS, "worst")}
+        return {kind: 1000.0 * ess / self.n_gradients if self.n_gradients else math.nan for kind, ess in values.items()}
+
+    @property
+    def ess_per_second(self) -> float:
+        """The smallest of bulk, tail and q2, per second of sampling on one core."""
+        return self.ess_worst / self.sampling_seconds if self.sampling_seconds else math.nan
+
+
+@dataclass(frozen=True)
+class TunerSummary:
+    """One tuner over all parameters.
+
+    Attributes
+    ----------
+    tuner : str
+    worst : ComparisonRow or None
+        The parameter with the fewest effective draws; None if no parameter varies.
+    ess_bulk, ess_tail, ess_mean, ess_q2 : float
+        The smallest over parameters, of each kind by itself.
+    n_gradients, warmup_gradients : int
+        All chains together.
+    sampling_seconds, warmup_seconds : float
+        Added up over chains. The first run on a machine compiles during warm-up.
+    event_rate : float
+        λ, geometric mean over chains.
+    r_hat : float
+        The largest over parameters.
+    n_diverging : int
+        Draws marked as diverging.
+    """
+
+    tuner: str
+    worst: ComparisonRow | None
+    ess_bulk: float
+    ess_tail: float
+    ess_mean: float
+    ess_q2: float
+    n_gradients: int
+    warmup_gradients: int
+    sampling_seconds: float
+    warmup_seconds: float
+    event_rate: float
+    r_hat: float
+    n_diverging: int
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What `compare` found. Print it, or take it apart.
+
+    Attributes
+    ----------
+    rows : tuple of ComparisonRow
+        One per tuner and parameter.
+    summaries : tuple of TunerSummary
+        One per tuner.
+    results : dict of str to DataTree
+        The runs, as `sample` returned them.
+    failures : dict of str to str
+        What went wrong with the tuners that have no result.
+    seed : int
+        Of every run.
+    """
+
+    rows: tuple[ComparisonRow, ...]
+    summaries: tuple[TunerSummary, ...]
+    results: dict[str, xarray.DataTree]
+    failures: dict[str, str]
+    seed: int
+
+    @property
+    def reports(self) -> dict[str, Report]:
+        """What speaks against the draws of each tuner that has a result; see `grhmc.diagnose`."""
+        return {
+            tuner: Report.from_json(str(result.attrs.get("diagnosis", "[]"))) for tuner, result in self.results.items()
+        }
+
+    @property
+    def tuners(self) -> tuple[str, ...]:
+        """Those with a result, in the order in which they ran."""
+        return tuple(summary.tuner for summary in self.summaries)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Labels, in the order of the model's variables."""
+        return tuple(dict.fromkeys(row.parameter for row in self.rows))
+
+    @property
+    def best(self) -> str:
+        """The tuner whose worst parameter got the most effective draws per gradient."""
+
+        def efficiency(summary: TunerSummary) -> float:
+            value = math.nan
+            if summary.worst is not None:
+                value = summary.worst.ess_per_1000_gradients["worst"]
+            return -math.inf if math.isnan(value) else value
+
+        return max(self.summaries, key=efficiency).tuner
+
+    def to_dataset(self) -> xarray.Dataset:
+        """The same as arrays.
+
+        Returns
+        -------
+        xarray.Dataset
+            Over ``tuner`` and ``parameter``: ``ess_bulk``, ``ess_tail``, ``ess_mean``, ``ess_q2``,
+            ``ess_worst``, ``ess_per_1000_gradients`` and ``ess_per_second`` (of ``ess_worst``), and
+            ``scale``. Over ``tuner``: ``n_gradients``, ``warmup_gradients``, ``sampling_seconds``,
+            ``warmup_seconds``, ``event_rate``, ``r_hat``, ``n_diverging``.
+        """
+        import xarray
+
+        shape = (len(self.tuners), len(self.parameters))
+        by_row = {
+            name: (
+                ("tuner", "parameter"),
+                np.array([getattr(row, name) for row in self.rows], dtype=float).reshape(shape),
+            )
+            for name in (
+                *(f"ess_{kind}" for kind in (*ESS_KINDS, "worst")),
+                "ess_per_second",
+                "scale",
+            )
+        }
+        per_1000 = [row.ess_per_1000_gradients["worst"] for row in self.rows]
+        by_tuner = {
+            name: ("tuner", [getattr(summary, name) for summary in self.summaries])
+            for name in (
+                "n_gradients",
+                "warmup_gradients",
+                "sampling_seconds",
+                "warmup_seconds",
+                "event_rate",
+                "r_hat",
+                "n_diverging",
+            )
+        }
+        return xarray.Dataset(
+            {
+                **by_row,
+                "ess_per_1000_gradients": (("tuner", "parameter"), np.reshape(per_1000, shape)),
+                **by_tuner,
+            },
+            coords={"tuner": list(self.tuners), "parameter": list(self.parameters)},
+            attrs={"seed": str(self.seed)},
+        )
+
+    def __str__(self) -> str:
+        return plain_text(self)
+
+    def __rich__(self) -> RenderableType:
+        return rich_tables(self)
+
+    def _repr_html_(self) -> str:
+        return html_tables(self)
+
+
+def compare(
+    model: LogDensity,
+    scales: Sequence[str] = ("vari", "isg", "mct", "geo"),
+    *,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 4,
+    cores: int | None = None,
+    seed: int | None = None,
+    progress_bar: bool = True,
+    process: str | ProcessSettings = "continuous",
+    integrator: str | None = None,
+    tolerance: float | None = None,
+) -> Comparison:
+    """Sample a model once with each scale tuner, from the same starting points.
+
+    Parameters
+    ----------
+    model : LogDensity
+    scales : sequence of str
+        Tuners: "vari", "isg", "mct", "geo", "identity".
+    draws, tune, chains, cores, progress_bar, process, integrator, tolerance
+        As in `sample`.
+    seed : int, optional
+        Of every run.
+
+    Returns
+    -------
+    Comparison
+        After an interrupt, of what had been drawn by then. A tuner whose chains could not go on is
+        listed among its `failures`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `scales` is not as described; and whatever `sample` raises for the other arguments.
+    SamplingError
+        If every tuner failed.
+
+    Warns
+    -----
+    SamplingWarning
+        Once, if the draws of a tuner are in doubt: its findings name the tuner.
+    """
+    scales = _check_scales(scales)
+    seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+    results: dict[str, xarray.DataTree] = {}
+    failures: dict[str, str] = {}
+    last_error = None
+    for number, scale in enumerate(scales, start=1):
+        if progress_bar:
+            Console(stderr=True).print(f"scale tuner {scale} ({number} of {len(scales)})")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SamplingWarning)  # of all tuners together, below
+                results[scale] = sample(
+                    model,
+                    scale=scale,
+                    draws=draws,
+                    tune=tune,
+                    chains=chains,
+                    cores=cores,
+                    seed=seed,
+                    process=process,
+                    integrator=IntegratorSettings().name if integrator is None else integrator,
+                    tolerance=tolerance,
+                    progress_bar=progress_bar,
+                )
+        except SamplingError as error:
+            last_error = error
+            failures[scale] = str(error)
+        except KeyboardInterrupt:  # before the first draw
+            if not results:
+                raise
+            break
+        if scale in results and "INTERRUPTED" in str(results[scale].attrs.get("outcomes", "")):
+            break
+    if last_error is not None and not results:
+        raise last_error
+    comparison = compare_results(results, failures=failures, seed=seed)
+    warn_of_several({f"scale={tuner!r}": report for tuner, report in comparison.reports.items()})
+    return comparison
+
+
+def compare_results(
+    results: dict[str, xarray.DataTree], *, failures: dict[str, str] | None = None, seed: int = -1
+) -> Comparison:
+    """Compare runs of one model that are already there.
+
+    Parameters
+    ----------
+    results : dict of str to DataTree
+        From `sample`, by what to call each.
+    failures : dict of str to str, optional
+        Messages of runs that have no result.
+    seed : int
+        For the record.
+
+    Returns
+    -------
+    Comparison
+    """
+    rows: list[ComparisonRow] = []
+    summaries = []
+    for tuner, result in results.items():
+        of_tuner = list(_rows(tuner, result))
+        rows += of_tuner
+        summaries.append(_summarize(tuner, result, of_tuner))
+    return Comparison(tuple(rows), tuple(summaries), dict(results), dict(failures or {}), seed)
+
+
+def _rows(tuner: str, result: xarray.DataTree) -> Iterable[ComparisonRow]:
+    tuning, statistics = result["tuning"].to_dataset(), result["sample_stats"].to_dataset()
+    n_gradients = int(statistics["n_gradients"].sum())
+    sampling_seconds = float(tuning["sampling_seconds"].sum())
+    names = tuning["unconstrained"].values.tolist()
+    scales = dict(zip(names, tuning["scale"].mean("chain").values.tolist(), strict=True))
+    for parameter in iterate_parameters(result):
+        ess = effective_sample_size(parameter.values)
+        yield ComparisonRow(
+            tuner=tuner,
+            parameter=parameter.label,
+            ess_bulk=ess.bulk,
+            ess_tail=ess.tail,
+            ess_mean=ess.mean,
+            ess_q2=ess.q2,
+            n_gradients=n_gradients,
+            sampling_seconds=sampling_seconds,
+            scale=scales.get(parameter.coordinate_name, math.nan),
+        )
+
+
+def _summarize(tuner: str, result: xarray.DataTree, rows: Sequence[ComparisonRow]) -> TunerSummary:
+    varying = [row for row in rows if not math.isnan(row.ess_worst)]
+    smallest = {kind: min((getattr(row, f"ess_{kind}") for row in varying), default=math.nan) for kind in ESS_KINDS}
+    tuning, statistics = result["tuning"].to_dataset(), result["sample_stats"].to_dataset()
+    return TunerSummary(
+        tuner=tuner,
+        worst=min(varying, key=lambda row: row.ess_worst, default=None),
+        ess_bulk=smallest["bulk"],
+        ess_tail=smallest["tail"],
+        ess_mean=smallest["mean"],
+        ess_q2=smallest["q2"],
+        n_gradients=int(statistics["n_gradients"].sum()),
+        warmup_gradients=int(tuning["n_gradients"].sum()),
+        sampling_seconds=float(tuning["sampling_seconds"].sum()),
+        warmup_seconds=float(tuning["warmup_seconds"].sum()),
+        event_rate=float(np.exp(np.log(tuning["event_rate"].values).mean())),
+        r_hat=largest_r_hat(result),
+        n_diverging=int(statistics["diverging"].sum()),
+    )
+
+
+def _check_scales(scales: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(scales, str):
+        raise TypeError(f'scales must be a sequence of names, got "{scales}"; write ("{scales}",)')
+    names = tuple(scales)
+    if not names:
+        raise ValueError("scales must name at least one tuner, such as ('vari', 'isg'); got none")
+    for name in names:
+        check_choice("scales", name, SCALES)
+    if len(set(names)) < len(names):
+        raise ValueError(f"scales must be distinct, got {names}")
+    return names

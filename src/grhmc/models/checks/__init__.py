@@ -1,0 +1,1 @@
+"""What a user's log density is tested for: that its gradient is right, and that it keeps the contract."""

@@ -1,0 +1,1 @@
+"""NumPyro models as log densities."""

@@ -1,0 +1,1 @@
+"""PyMC models as log densities, by way of PyTensor's Numba backend."""

@@ -1,0 +1,1 @@
+"""Stan programs as log densities: compiled by BridgeStan, or interpreted by stanli."""

@@ -1,0 +1,1 @@
+"""PyTorch functions as log densities."""
