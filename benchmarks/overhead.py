@@ -12,7 +12,7 @@ import time
 import numba
 import numpy as np
 
-from grhmc.adaptation.stages import sampling_stage
+from grhmc.adaptation.stage import sampling_stage
 from grhmc.dynamics.density_call import call_pointer, init_density
 from grhmc.models.analytic import independent_normals
 from grhmc.outcomes import Outcome

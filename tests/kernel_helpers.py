@@ -11,7 +11,7 @@ import numba
 import numpy as np
 from scipy.special import ellipj
 
-from grhmc.adaptation.stages import Stage
+from grhmc.adaptation.stage import Stage
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import init_density
 from grhmc.dynamics.nystrom_step import attempt_step
@@ -20,7 +20,7 @@ from grhmc.dynamics.standardization import Standardization
 from grhmc.models import LogDensity, from_python
 from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
-from grhmc.run.meeting import hold_meeting
+from grhmc.run.cross_chain import adapt_across_chains
 from grhmc.sampling import final_stage, prepare, warmup_stages
 from grhmc.settings import EventSettings, IntegratorSettings, ProcessSettings, RunSettings, ScaleSettings
 
@@ -205,7 +205,7 @@ def advance_alone(chain: Chain, n_gradients: int) -> Outcome:
     """Advance a chain that has no others to wait for."""
     outcome = chain.advance(n_gradients)
     if outcome == Outcome.WAITING:
-        hold_meeting([chain])
+        adapt_across_chains([chain])
     return chain.outcome
 
 

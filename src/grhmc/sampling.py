@@ -11,7 +11,9 @@ import numba
 import numpy as np
 
 from grhmc._version import __version__
-from grhmc.adaptation.stages import Stage
+from grhmc.adaptation.first_standardization import initial_centre, initial_event_rate, initial_scale
+from grhmc.adaptation.stage import Stage
+from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
 from grhmc.argument_checks import check_count
 from grhmc.diagnosis import record_diagnosis
 from grhmc.draws_at_stake import (
@@ -32,7 +34,6 @@ from grhmc.run.chain_record import ChainRecord, records_of_run
 from grhmc.run.cost import cause_of_cost
 from grhmc.run.executors import run_chains
 from grhmc.run.interrupt import CtrlC, worth_keeping
-from grhmc.run.programme import final_stage, initial_centre, initial_event_rate, initial_scale, warmup_stages
 from grhmc.run.progress import SteadyView, progress_view
 from grhmc.run.seeds import chain_generators
 from grhmc.run.snapshots import snapshot

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grhmc.run.programme import warmup_stages
+from grhmc.adaptation.stages_of_run import warmup_stages
 from grhmc.sampling import check_model, prepare, run_to_end
 from grhmc.settings import EventSettings, IntegratorSettings, PaperWarmup, ProcessSettings, RunSettings, ScaleSettings
 

@@ -11,11 +11,11 @@ import pytest
 import grhmc
 import grhmc.run.chain as chain_module
 from exact_expectations import assert_exact, compare_result, seed_for
+from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
 from grhmc.dynamics.coefficients import RKN43
 from grhmc.models.analytic import independent_normals, paper_target
 from grhmc.process.advance import advance
 from grhmc.process.discrete import advance_one_trajectory
-from grhmc.run.programme import final_stage, warmup_stages
 from grhmc.sampling import prepare, run_to_end
 from grhmc.settings import ProcessSettings, RunSettings, ScaleSettings
 from kernel_helpers import changed_kernel

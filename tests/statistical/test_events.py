@@ -6,8 +6,8 @@ import pytest
 
 import grhmc
 from exact_expectations import assert_exact
+from grhmc.adaptation.stages_of_run import final_stage
 from grhmc.models.analytic import AnalyticTarget, independent_normals, paper_target
-from grhmc.run.programme import final_stage
 from grhmc.sampling import prepare
 from grhmc.settings import EventSettings, IntegratorSettings, RunSettings, ScaleSettings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grhmc.adaptation import stages
+from grhmc.adaptation import schedule
 from mode_targets import TARGETS, count, run_grhmc
 
 pytestmark = pytest.mark.statistical
@@ -30,7 +30,7 @@ def test_hidden_modes_are_found_or_warned_of() -> None:
 
 def test_without_hot_windows_modes_are_missed_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: without the exploration this check fails."""
-    monkeypatch.setattr(stages, "FEWEST_DRAWS_TO_HEAT", 10**9)
+    monkeypatch.setattr(schedule, "FEWEST_DRAWS_TO_HEAT", 10**9)
     assert sum(count(TARGETS[name](), run_grhmc, range(1, 5)).silent for name in FAST) > 8
 
 

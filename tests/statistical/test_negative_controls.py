@@ -10,9 +10,9 @@ import pytest
 
 import grhmc
 from exact_expectations import assert_exact, compare_result, seed_for
+from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
 from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW
 from grhmc.models.analytic import AnalyticTarget, independent_normals, paper_target
-from grhmc.run.programme import final_stage, warmup_stages
 from grhmc.sampling import prepare, run_to_end
 from grhmc.settings import EventSettings, IntegratorSettings, RunSettings, ScaleSettings
 from monte_carlo import assert_expectations

@@ -16,8 +16,9 @@ from arviz_stats.base import array_stats
 
 import grhmc
 import grhmc.process.advance as advance_module
+from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
+from grhmc.adaptation.tuners.step_size import started_step_tuner
 from grhmc.process.discrete import MOST_REFINED, REFINEMENT, SAME, advance_one_trajectory
-from grhmc.run.programme import final_stage, warmup_stages
 from grhmc.sampling import prepare
 from grhmc.settings import ProcessSettings, RunSettings, ScaleSettings
 from kernel_helpers import changed_kernel
@@ -58,7 +59,7 @@ def sampled(advance: Any, step: float, momentum: str) -> tuple[np.ndarray, np.nd
     )
     chains = prepare(MODEL, settings, [*warmup_stages(settings), final_stage(settings)], None, None)
     for chain in chains:
-        chain.start_trajectory_step_at(step)
+        chain.process.step_tuner = started_step_tuner(step)
         chain.go_on(0)
         while chain.draws_done < DRAWS:
             advance(chain.process, chain.records, 100_000)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grhmc import Outcome, path_functions_from_numba
-from grhmc.adaptation.stages import paper_stages
+from grhmc.adaptation.paper_schedule import paper_stages
 from grhmc.adaptation.tuners.scale_from_moments import GEO, MCT
 from grhmc.models.analytic import gaussian
 from grhmc.run.executors import run_chains

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from grhmc import path_functions_from_numba
-from grhmc.adaptation.stages import practical_stages
+from grhmc.adaptation.schedule import practical_stages
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.models import from_python
 from grhmc.models.analytic import gaussian, independent_normals, smiley

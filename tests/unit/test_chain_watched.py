@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 
+from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
 from grhmc.models.analytic import paper_target
 from grhmc.run.chain import Chain
-from grhmc.run.programme import final_stage, warmup_stages
 from grhmc.sampling import prepare, snapshot
 from grhmc.settings import RunSettings
 

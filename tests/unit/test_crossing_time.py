@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grhmc.adaptation.stages import paper_stages
-from grhmc.adaptation.tuners.p_square import observe_sample
-from grhmc.adaptation.tuners.scale_crossing_time import (
+from grhmc.adaptation.paper_schedule import paper_stages
+from grhmc.adaptation.tuners.mct import (
     earliest_crossing,
     follow_sides,
     init_crossing_time_tuner,
@@ -17,6 +16,7 @@ from grhmc.adaptation.tuners.scale_crossing_time import (
     write_medians,
     write_scales,
 )
+from grhmc.adaptation.tuners.p_square import observe_sample
 from grhmc.adaptation.tuners.scale_from_moments import MCT
 from grhmc.events.root_search import NO_ROOT
 from grhmc.models.analytic import independent_normals

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from grhmc.adaptation.stages import EventRateRule, Stage, paper_stages
+from grhmc.adaptation.paper_schedule import paper_stages
+from grhmc.adaptation.stage import EventRateRule, Stage
 from grhmc.adaptation.tuners.event_rate import init_event_rate_tuner, observe_u_turn, tuned_event_rate
 from grhmc.adaptation.tuners.scale_from_moments import FIXED
 from grhmc.models.analytic import independent_normals

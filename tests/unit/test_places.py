@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grhmc.adaptation.local_mass import CLEAR_LOG_MASS, LogMassBounds, is_negligible, log_mass_bounds
-from grhmc.run.places import judge_chains
+from grhmc.adaptation.places import judge_chains
 
 LONG = 30.0
 """Process time of a path that has seen its place."""

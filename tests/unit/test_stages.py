@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grhmc.adaptation.stages import FEWEST_DRAWS_TO_HEAT, Stage, hot_temperature, paper_stages, practical_stages
+from grhmc.adaptation.paper_schedule import paper_stages
+from grhmc.adaptation.schedule import FEWEST_DRAWS_TO_HEAT, practical_stages
+from grhmc.adaptation.stage import Stage, hot_temperature
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, GEO, ISG, MCT, VARI
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from grhmc._kernel_struct import passed_by_reference
 from grhmc.adaptation.tuners.dual_averaging import DualAveraging
 from grhmc.adaptation.tuners.event_rate import EventRateTuner, init_event_rate_tuner
+from grhmc.adaptation.tuners.mct import CrossingTimeTuner, init_crossing_time_tuner
 from grhmc.adaptation.tuners.moments import RunningMoments, init_moments
 from grhmc.adaptation.tuners.momentum_time import LengthTuner, init_length_tuner
-from grhmc.adaptation.tuners.scale_crossing_time import CrossingTimeTuner, init_crossing_time_tuner
 from grhmc.adaptation.tuners.step_size import init_step_tuner
 from grhmc.dynamics.aligned import aligned_zeros
 from grhmc.dynamics.density_call import Density, init_density

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grhmc._jit import inner_kernel
-from grhmc.adaptation.tuners.moments import observe_path
-from grhmc.adaptation.tuners.p_square import observe_sample
-from grhmc.adaptation.tuners.scale_crossing_time import (
+from grhmc.adaptation.tuners.mct import (
     earliest_crossing,
     follow_sides,
     observe_crossing,
@@ -16,6 +14,8 @@ from grhmc.adaptation.tuners.scale_crossing_time import (
     write_medians,
     write_scales,
 )
+from grhmc.adaptation.tuners.moments import observe_path
+from grhmc.adaptation.tuners.p_square import observe_sample
 from grhmc.adaptation.tuners.scale_from_moments import MCT, clamp_scale, propose_from_moments
 from grhmc.dynamics.dense_output import point_at
 from grhmc.dynamics.standardization import restandardize

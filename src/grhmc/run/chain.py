@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grhmc.adaptation.stages import Stage
+from grhmc.adaptation.pooling import Decision, Findings
+from grhmc.adaptation.stage import Stage
+from grhmc.adaptation.tuners.moments import forget
 from grhmc.adaptation.tuners.momentum_time import (
     CLOSEST_DRAWS,
     LENGTH_RANGES,
@@ -18,10 +20,11 @@ from grhmc.adaptation.tuners.momentum_time import (
     length_change,
     spacing_of_draws,
 )
-from grhmc.adaptation.tuners.step_size import LARGEST_STEP_PER_U_TURN, init_step_tuner
+from grhmc.adaptation.tuners.step_size import init_step_tuner, longest_step, started_step_tuner, tuned_step
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import GO_ON, STOP, STOPPED
+from grhmc.dynamics.standardization import Standardization, restandardize
 from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
 from grhmc.events.refreshment import draw_momentum
 from grhmc.outcomes import InitializationError, Outcome
@@ -57,7 +60,6 @@ if TYPE_CHECKING:
 _FIRST_STEP = 0.1
 # Process time; the step control finds the right size from there.
 
-_LARGEST_LOG_STEP = 100.0  # before `LARGEST_STEP_PER_U_TURN` cuts it: nothing stops a step that is always accepted
 _NO_LIMIT = 2**62
 _ROUNDING = 0.25
 # Draws are rather a little closer together than asked for than further apart.
@@ -225,26 +227,74 @@ class Chain:
             self.places[self.n_places] = standardization.centre + standardization.scale * self.process.step.position
             self.n_places += 1
 
-    def move_to(self, host: Chain) -> None:
+    # ------------------------------------------------------------------ adapting together
+
+    def findings(self) -> Findings:
+        """What the chain brings to cross-chain adaptation."""
+        process, clock = self.process, self.process.clock[0]
+        centre, scale = process.standardization
+        return Findings(
+            position=process.step.position.copy(),
+            force=process.step.stage_forces[0].copy(),
+            log_density=float(clock.log_density),
+            step_size=float(clock.step_size),
+            accepted_step=float(clock.accepted_step),
+            error_ratio=float(clock.error_ratio),
+            has_stepped=bool(clock.n_steps > 0),
+            standardization=Standardization(centre.copy(), scale.copy()),
+            moments=process.moments,
+            previous_moments=process.previous_moments,
+            log_time=float(process.rate_tuner.log_time[0]),
+            log_process_time=float(process.rate_tuner.log_process_time[0]),
+            step_tuner=copy.deepcopy(process.step_tuner),
+            length_tuner=process.length_tuner,
+            time_per_gradient=self.time_per_gradient,
+            is_lost=self.is_lost,
+        )
+
+    def apply(self, decision: Decision) -> None:
+        """Do what cross-chain adaptation has decided, and go on with the next stage."""
+        process = self.process
+        if decision.host is not None:
+            self._move_to(decision.host)
+        if decision.centre is not None and decision.scale is not None:
+            step = process.step
+            restandardize(process.standardization, decision.centre, decision.scale, step.position, step.stage_forces[0])
+        if decision.moments is not None:
+            forget(process.previous_moments)
+            for own, common in zip(process.moments, decision.moments, strict=True):
+                own[:] = common
+        process.rate_tuner.log_time[:] = decision.log_time
+        process.rate_tuner.log_process_time[:] = decision.log_process_time
+        if decision.event_rate is not None:
+            process.clock.event_rate = decision.event_rate
+        if decision.length_tuner is not None:
+            for own, common in zip(process.length_tuner, decision.length_tuner, strict=True):
+                own[:] = common
+        self.use_integrator(decision.integrator)
+        if decision.trajectory_step is not None:
+            self.process.step_tuner = started_step_tuner(decision.trajectory_step)
+        self.time_per_gradient[:] = decision.time_per_gradient
+        self.is_lost = decision.is_lost
+        self.is_agreed = self.is_agreed or decision.is_agreed
+        self.go_on(decision.next_stage)
+
+    def _move_to(self, host: Findings) -> None:
         """Go on from where another chain is, by its scale and its steps.
 
         The momentum is fresh: its own may be that of a fall through a million of log density, and carry it away again.
         """
-        mine, theirs = self.process, host.process
-        mine.standardization.centre[:], mine.standardization.scale[:] = theirs.standardization
-        mine.step.position[:], mine.step.stage_forces[0] = theirs.step.position, theirs.step.stage_forces[0]
+        process = self.process
+        process.standardization.centre[:], process.standardization.scale[:] = host.standardization
+        process.step.position[:], process.step.stage_forces[0] = host.position, host.force
         for name in ("log_density", "step_size", "accepted_step", "error_ratio"):
-            mine.clock[name] = theirs.clock[name]
-        mine.rate_tuner.log_time[:], mine.rate_tuner.log_process_time[:] = (
-            theirs.rate_tuner.log_time,
-            theirs.rate_tuner.log_process_time,
-        )
-        draw_momentum(mine.settings.law[0], mine.step.momentum, mine.rng)
-        mine.step_tuner = copy.deepcopy(theirs.step_tuner)
-        mine.length_tuner = init_length_tuner(self.model.dim)
+            process.clock[name] = getattr(host, name)
+        draw_momentum(process.settings.law[0], process.step.momentum, process.rng)
+        process.step_tuner = copy.deepcopy(host.step_tuner)
+        process.length_tuner = init_length_tuner(self.model.dim)
         self.n_moves += 1
 
-    def use(self, integrator: str) -> None:
+    def use_integrator(self, integrator: str) -> None:
         """From the next stage on: which integrator."""
         if integrator != self.integrator:
             self.integrator = integrator
@@ -320,7 +370,7 @@ class Chain:
         process.length_tuner = init_length_tuner(self.model.dim)
         kernel.refreshment_time = factor * time_to_u_turn
         process.clock.event_rate = 1.0 / (factor * time_to_u_turn)
-        kernel.largest_trajectory_step = LARGEST_STEP_PER_U_TURN * time_to_u_turn
+        kernel.largest_trajectory_step = longest_step(process.rate_tuner.log_process_time[0])
         step = self.trajectory_step
         process.clock.trajectory_step = step
         kernel.trajectories_per_draw = 1
@@ -340,16 +390,9 @@ class Chain:
     @property
     def trajectory_step(self) -> float:
         """The tuned step of the discrete process; before there is one, what the continuous process steps by now."""
-        if self.process.step_tuner.iteration[0] > 1:
-            step = math.exp(min(self.process.step_tuner.log_value_average[0], _LARGEST_LOG_STEP))
-        else:
-            step = float(self.process.clock.step_size[0]) if self.process.clock.n_steps[0] > 0 else 1.0
-        return min(step, LARGEST_STEP_PER_U_TURN * math.exp(self.process.rate_tuner.log_process_time[0]))
-
-    def start_trajectory_step_at(self, step: float) -> None:
-        """Replace what tuning has found so far."""
-        self.process.step_tuner = init_step_tuner(step)
-        self.process.step_tuner.iteration[0] = 2
+        clock = self.process.clock[0]
+        first_step = float(clock.step_size) if clock.n_steps > 0 else 1.0
+        return tuned_step(self.process.step_tuner, first_step, self.process.rate_tuner.log_process_time[0])
 
     # ------------------------------------------------------------------ results
 

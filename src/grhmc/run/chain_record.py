@@ -11,7 +11,7 @@ from grhmc.outcomes import Outcome
 from grhmc.process.state import STATISTICS, Records, init_records
 
 if TYPE_CHECKING:
-    from grhmc.adaptation.stages import Stage
+    from grhmc.adaptation.stage import Stage
     from grhmc.run.chain import Chain
     from grhmc.settings import RunSettings
 

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
-from grhmc.run.meeting import hold_meeting
+from grhmc.run.cross_chain import adapt_across_chains
 
 BLOCK_SECONDS = 0.08
 """Aimed length of a block: short enough for a prompt Ctrl-C, long enough to cost nothing."""
@@ -56,7 +56,7 @@ def run_chains(
             waiting = [chain for chain in chains if chain.outcome == Outcome.WAITING]
             if not waiting or any(chain.outcome == Outcome.DENSITY_RAISED for chain in chains):
                 return True
-            hold_meeting(waiting)
+            adapt_across_chains(waiting)
     except KeyboardInterrupt:
         return False
     finally:

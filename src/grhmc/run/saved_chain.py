@@ -48,7 +48,7 @@ def restore_chain(chain: Chain, arrays: dict[str, np.ndarray]) -> None:
     missing = [name for name in _OWN_ARRAYS if name not in arrays]
     if missing:
         raise ValueError(f"the saved state belongs to another run: it has no {', '.join(missing)}")
-    chain.use(tuple(TABLEAUS)[int(arrays["integrator"])])
+    chain.use_integrator(tuple(TABLEAUS)[int(arrays["integrator"])])
     for name in _SCALARS:
         setattr(chain, name, type(getattr(chain, name))(arrays[name]))
     for name in _VECTORS:

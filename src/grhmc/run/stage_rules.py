@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from grhmc.adaptation.stages import FORGET, EventRateRule, ScaleRule, Stage, hot_temperature
+from grhmc.adaptation.stage import FORGET, EventRateRule, ScaleRule, Stage, hot_temperature
 from grhmc.adaptation.tuners.event_rate import init_event_rate_tuner
+from grhmc.adaptation.tuners.mct import init_crossing_time_tuner
 from grhmc.adaptation.tuners.moments import begin_window, forget
-from grhmc.adaptation.tuners.scale_crossing_time import init_crossing_time_tuner
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
 from grhmc.events.rates import ARC_LENGTH_RATE
 from grhmc.events.refreshment import draw_hot_momentum

@@ -85,12 +85,9 @@ def observe_position(tuner: LengthTuner, position: np.ndarray) -> None:
             value *= value
 
 
-def add_sums(tuners: Sequence[LengthTuner]) -> None:
-    """Give each tuner the sums of all; updates all."""
-    for arrays in zip(*tuners, strict=True):
-        total = np.sum(arrays, axis=0)
-        for array in arrays:
-            array[:] = total
+def add_up(tuners: Sequence[LengthTuner]) -> LengthTuner:
+    """The sums of all together."""
+    return LengthTuner(*(np.sum(arrays, axis=0) for arrays in zip(*tuners, strict=True)))
 
 
 def length_change(tuner: LengthTuner) -> float:

@@ -1,17 +1,23 @@
-"""Scales from moments of position and gradient: marginal variances (VARI), squared gradients (ISG), both (GEO)."""
+"""The scale tuners by number and name, and what those from moments of position and gradient have in common."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from grhmc._jit import kernel
+from grhmc.adaptation.tuners.geo import geo_scale
+from grhmc.adaptation.tuners.isg import isg_scale
 from grhmc.adaptation.tuners.moments import RunningMoments, merged_mean_and_variance
+from grhmc.adaptation.tuners.vari import vari_scale
 
 FIXED = 0
 VARI = 1
 ISG = 2
 GEO = 3
 MCT = 4
+
+SCALE_TUNERS = {"vari": VARI, "isg": ISG, "geo": GEO, "mct": MCT}
+"""Tuners by the name a user gives."""
 
 _ROUNDING = 1e-12
 # A gradient that varies by less than a millionth of its mean varies by rounding alone: a log density linear in that
@@ -20,20 +26,12 @@ _ROUNDING = 1e-12
 
 @kernel
 def scale_from_moments(kind: int, position_variance: float, squared_gradient: float) -> float:
-    """One coordinate's scale: √Var(q) (VARI), 1/√E[g²] (ISG) or the geometric mean of the two (GEO).
-
-    For a Gaussian with precision matrix Q these are its marginal sd, 1/√Q_jj, and the geometric mean of both, which
-    minimizes a Fisher divergence between the target and an independent normal.
-
-    References
-    ----------
-    Tran & Kleppe (2024), equations 2.11 and 2.12 (VARI, ISG).
-    """
+    """One coordinate's scale by one of the tuners from moments, each of which has a file of its own."""
     if kind == VARI:
-        return np.sqrt(position_variance)
+        return vari_scale(position_variance, squared_gradient)
     if kind == ISG:
-        return 1.0 / np.sqrt(squared_gradient)
-    return np.sqrt(np.sqrt(position_variance / squared_gradient))
+        return isg_scale(position_variance, squared_gradient)
+    return geo_scale(position_variance, squared_gradient)
 
 
 @kernel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from grhmc.adaptation.tuners.dual_averaging import DualAveraging, init_dual_averaging
@@ -23,3 +25,26 @@ def init_step_tuner(step: float) -> DualAveraging:
     """Start at `step`, in process time, and be drawn to it."""
     log_step = np.full(1, np.log(step))
     return init_dual_averaging(log_step, log_step, gamma=GAMMA, kappa=KAPPA, k0=K0)
+
+
+_LARGEST_LOG_STEP = 100.0  # before `longest_step` cuts it: nothing stops a step that is always accepted
+
+
+def longest_step(log_time_to_u_turn: float) -> float:
+    """The longest step of trajectories, in process time."""
+    return LARGEST_STEP_PER_U_TURN * math.exp(log_time_to_u_turn)
+
+
+def tuned_step(tuner: DualAveraging, first_step: float, log_time_to_u_turn: float) -> float:
+    """The step that tuning has found; before it has seen a trajectory, `first_step`."""
+    step = first_step
+    if tuner.iteration[0] > 1:
+        step = math.exp(min(tuner.log_value_average[0], _LARGEST_LOG_STEP))
+    return min(step, longest_step(log_time_to_u_turn))
+
+
+def started_step_tuner(step: float) -> DualAveraging:
+    """A tuner that has found `step` already."""
+    tuner = init_step_tuner(step)
+    tuner.iteration[0] = 2
+    return tuner

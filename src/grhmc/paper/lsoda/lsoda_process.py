@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.adaptation.tuners.event_rate import init_event_rate_tuner, observe_u_turn, tuned_event_rate
-from grhmc.adaptation.tuners.p_square import observe_sample
-from grhmc.adaptation.tuners.scale_crossing_time import (
+from grhmc.adaptation.tuners.mct import (
     CrossingTimeTuner,
     init_crossing_time_tuner,
     observe_crossing,
     start_observing,
     write_medians,
 )
+from grhmc.adaptation.tuners.p_square import observe_sample
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, GEO, ISG, MCT, VARI, clamp_scale, scale_from_moments
 from grhmc.paper.lsoda.lsoda_dynamics import FORCE_SQUARE, POSITION, SQUARE, LsodaDynamics
 from grhmc.paper.lsoda.path_moments import PathMoments
@@ -32,7 +32,7 @@ from grhmc.paper.lsoda.path_moments import PathMoments
 if TYPE_CHECKING:
     from scipy.integrate import LSODA
 
-    from grhmc.adaptation.stages import Stage
+    from grhmc.adaptation.stage import Stage
     from grhmc.models.log_density import LogDensity
 
 HISTORY_ROWS = 60

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grhmc.adaptation.stages import PAPER_EVENT_RATE, SCALE_TUNERS, paper_stages, sampling_stage
-from grhmc.adaptation.tuners.scale_from_moments import FIXED
+from grhmc.adaptation.paper_schedule import PAPER_EVENT_RATE, paper_stages
+from grhmc.adaptation.stage import sampling_stage
+from grhmc.adaptation.tuners.scale_from_moments import FIXED, SCALE_TUNERS
 from grhmc.argument_checks import check_choice, check_count
 from grhmc.paper.lsoda.lsoda_process import LsodaProcess
 from grhmc.run.seeds import chain_generators

@@ -11,7 +11,7 @@ import grhmc
 from grhmc import Outcome
 from grhmc.adaptation.tuners.moments import init_moments, merge_moments
 from grhmc.models.analytic import independent_normals, paper_target
-from grhmc.run.meeting import hold_meeting
+from grhmc.run.cross_chain import adapt_across_chains
 from kernel_helpers import make_chains, run_settings
 
 SD = np.array([1.0, 0.1, 10.0])
@@ -45,7 +45,7 @@ def sampled(model: grhmc.LogDensity, **settings: Any) -> Any:
 def test_all_leave_with_one_scale_that_is_better_than_their_own() -> None:
     chains = waiting_chains(8, scale="vari")
     before = np.abs(np.log(scales(chains) / SD)).mean()
-    hold_meeting(chains)
+    adapt_across_chains(chains)
     assert np.all(scales(chains) == scales(chains)[0])
     assert np.abs(np.log(scales(chains)[0] / SD)).mean() < max(before, 0.02)
     assert all(chain.outcome == Outcome.RUNNING for chain in chains)
@@ -64,14 +64,14 @@ def test_positions_stay_where_they_are() -> None:
         )
 
     before = positions()
-    hold_meeting(chains)
+    adapt_across_chains(chains)
     np.testing.assert_allclose(positions(), before, rtol=1e-12, atol=1e-12)
 
 
 def test_a_lost_chain_does_not_decide_for_all() -> None:
     chains = waiting_chains(4, scale="geo")
     chains[2].process.moments.position_spread[:] *= 1e12
-    hold_meeting(chains)
+    adapt_across_chains(chains)
     assert np.all(np.abs(np.log(scales(chains)[0] / SD)) < np.log(2.5))
 
 
@@ -79,7 +79,7 @@ def test_a_chain_far_out_keeps_its_own_scale_and_does_not_touch_the_others() -> 
     chains = waiting_chains(4, scale="geo")
     own = scales(chains)[2].copy()
     chains[2].process.moments.position_mean[:] += 1e4 * SD
-    hold_meeting(chains)
+    adapt_across_chains(chains)
     assert [chain.is_lost for chain in chains] == [False, False, True, False]
     assert np.all(scales(chains)[2] == own)
     assert np.all(np.abs(np.log(scales(chains)[0] / SD)) < 0.2)
@@ -90,7 +90,7 @@ def test_no_chain_is_called_lost_where_no_half_of_them_is_close_together() -> No
     chains = waiting_chains(4, scale="geo")
     for number, chain in enumerate(chains):
         chain.process.moments.position_mean[:] += 1e4 * number * SD
-    hold_meeting(chains)
+    adapt_across_chains(chains)
     assert not any(chain.is_lost for chain in chains)
 
 
@@ -98,7 +98,7 @@ def test_what_was_seen_on_the_way_in_is_forgotten() -> None:
     chains = waiting_chains(4, scale="geo")
     for chain in chains:
         chain.process.previous_moments.position_spread[:] *= 1e6
-    hold_meeting(chains)
+    adapt_across_chains(chains)
     for chain in chains:
         chain.advance(300)  # in the round, previous and present moments are put together again
     assert np.all(np.abs(np.log(scales(chains) / SD)) < 0.3)
@@ -170,7 +170,7 @@ def test_a_chain_that_is_moved_leaves_its_energy_behind() -> None:
     chains = waiting_chains(4, scale="geo")
     chains[1].process.step.momentum[:] = 1e3
     chains[1].process.clock["log_density"] = -1e6
-    hold_meeting(chains)
+    adapt_across_chains(chains)
     assert [chain.n_moves for chain in chains] == [0, 1, 0, 0]
     assert np.abs(chains[1].process.step.momentum).max() < 6.0
     assert chains[1].process.clock["log_density"][0] > -20.0

@@ -1,4 +1,4 @@
-"""From settings to what a chain starts with: the stages it goes through and the standardization it begins in."""
+"""What a chain begins with before anything is tuned: centre, scale and event rate."""
 
 from __future__ import annotations
 
@@ -6,14 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grhmc.adaptation.stages import (
-    INITIAL_EVENT_RATE,
-    SCALE_TUNERS,
-    Stage,
-    paper_stages,
-    practical_stages,
-    sampling_stage,
-)
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.settings import PaperWarmup
 
@@ -21,41 +13,13 @@ if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
     from grhmc.settings import RunSettings
 
-FIXED_TUNER = 0
+INITIAL_EVENT_RATE = 1.0 / np.pi
+"""The tuned rate of a standard normal in many dimensions: where a practical run starts."""
+
 _MAX_CURVATURE_TRIES = 20
 _LARGEST_CURVATURE = 100.0
 # Times scale²: 1 where the scale is right.
 _SMALLEST_INITIAL_SCALE, _LARGEST_INITIAL_SCALE = 1e-10, 1e10
-
-
-def warmup_stages(settings: RunSettings) -> list[Stage]:
-    """The warm-up these settings ask for, practical or published."""
-    tuner = SCALE_TUNERS.get(settings.scale.tuner, FIXED_TUNER)
-    warmup = settings.warmup
-    if isinstance(warmup, PaperWarmup):
-        rate = settings.events.rate
-        return paper_stages(
-            tuner,
-            tune_event_rate=settings.events.is_tuned,
-            event_rate=warmup.event_rate if isinstance(rate, str) else float(rate),
-            time_factor=warmup.time_factor,
-            apply_at_crossing=warmup.apply_at_crossing,
-            u_turn_factor=warmup.u_turn_factor,
-        )
-    return practical_stages(
-        settings.tune,
-        tuner,
-        tune_event_rate=settings.events.is_tuned,
-        u_turn_factor=settings.events.u_turn_factor,
-        draw_spacing=settings.sample_interval,
-        u_turns_per_draw=settings.u_turns_per_draw,
-        tune_length=settings.process.u_turns_per_refreshment is None,
-    )
-
-
-def final_stage(settings: RunSettings) -> Stage:
-    """The stage whose draws are kept."""
-    return sampling_stage(settings.draws, settings.sample_interval, settings.u_turns_per_draw)
 
 
 def initial_centre(settings: RunSettings, start: np.ndarray) -> np.ndarray:

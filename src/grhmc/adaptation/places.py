@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from grhmc.adaptation.local_mass import LogMassBounds, is_negligible, log_mass_bounds
-
-if TYPE_CHECKING:
-    from grhmc.run.chain import Chain
+from grhmc.adaptation.tuners.moments import RunningMoments
 
 LOST_DISTANCE = 10.0
 """Of a chain's mean from the median of the chains' means, in the median of their scales."""
@@ -47,13 +45,12 @@ def judge_chains(centres: np.ndarray, scales: np.ndarray, bounds: LogMassBounds)
     return Places(is_apart, negligible)
 
 
-def chain_mass_bounds(chains: Sequence[Chain]) -> LogMassBounds:
-    """Of each chain, by what it saw in the stage that has just ended."""
+def mass_bounds_of_chains(log_density: Sequence[float], moments: Sequence[RunningMoments]) -> LogMassBounds:
+    """Of each chain, by its present log density and by what it saw in the stage that has just ended."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        moments = [chain.process.moments for chain in chains]
         variance = np.array([each.position_spread / each.weights[0] for each in moments])
         squared_gradient = np.array(
             [each.gradient_spread / each.weights[1] + each.gradient_mean**2 for each in moments]
         )
-    log_density = np.array([chain.process.clock.log_density[0] for chain in chains])
-    return log_mass_bounds(log_density, variance, squared_gradient, np.array([each.weights[0] for each in moments]))
+    path_time = np.array([each.weights[0] for each in moments])
+    return log_mass_bounds(np.array(log_density), variance, squared_gradient, path_time)

@@ -1,0 +1,147 @@
+"""The centre and scale that chains agree on: from their moments together, or from their crossing times."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from grhmc.adaptation.places import judge_chains, mass_bounds_of_chains
+from grhmc.adaptation.stage import ScaleRule, Stage
+from grhmc.adaptation.tuners.moments import RunningMoments, init_moments, merge_moments
+from grhmc.adaptation.tuners.scale_from_moments import propose_from_moments
+from grhmc.dynamics.standardization import Standardization
+
+SCALE_ACCURACY = 0.1
+"""Standard error of the logarithm of the worst scale at which tuning may end."""
+
+CENTRE_DISAGREEMENT = 1.0
+"""Spread of the chains' means over one round, in scales, at which tuning may end."""
+
+_LARGEST_SPREAD = 2.0
+# A pooled scale is at most so many times larger or smaller than the median of the chains': one that is lost far out in
+# a tail does not decide for all.
+
+
+@dataclass(frozen=True)
+class PooledMoments:
+    """What follows for each chain from all moments together.
+
+    Attributes
+    ----------
+    is_agreed : bool
+    is_lost : list of bool
+        Chains that keep their own scale and moments.
+    hosts : list of int or None
+        For a chain that is where there is next to no mass, the one to go on from.
+    centres, scales : list of ndarray or None
+        New standardizations; None: unchanged.
+    moments : RunningMoments
+        Of all chains that are not lost.
+    """
+
+    is_agreed: bool
+    is_lost: list[bool]
+    hosts: list[int | None]
+    centres: list[np.ndarray | None]
+    scales: list[np.ndarray | None]
+    moments: RunningMoments
+
+
+def pool_moments(
+    stage: Stage,
+    log_density: Sequence[float],
+    standardizations: Sequence[Standardization],
+    moments: Sequence[RunningMoments],
+    previous_moments: Sequence[RunningMoments],
+    were_lost: Sequence[bool],
+) -> PooledMoments:
+    """Decide by the moments of the stage that has just ended which chains pool, on what scale, and who is moved."""
+    n_chains = len(moments)
+    proposals = [_proposal(stage.scale, of, own) for of, own in zip(moments, standardizations, strict=True)]
+    centres, scales = (np.array([each[part] for each in proposals]) for part in range(2))
+    places = judge_chains(centres, scales, mass_bounds_of_chains(log_density, moments))
+    is_lost = places.is_apart | places.is_negligible
+    together = [chain for chain in range(n_chains) if not is_lost[chain]]
+    stayed = [chain for chain in together if not were_lost[chain]]
+    remembering = (stayed or together)[:1] if stage.round > 0 else together  # those who stayed have it in common
+    pooled, centre, scale = _suggested(
+        stage.scale,
+        [moments[chain] for chain in together],
+        [previous_moments[chain] for chain in remembering],
+        standardizations[together[0]],
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):  # a density that is flat somewhere suggests 0 or infinity
+        log_scales = np.log(scales)
+        middle = np.exp(np.median(log_scales[together], axis=0))
+    scale = np.clip(np.where(np.isfinite(scale), scale, middle), middle / _LARGEST_SPREAD, middle * _LARGEST_SPREAD)
+    hosts: list[int | None] = [None] * n_chains
+    for number, chain in enumerate(np.flatnonzero(places.is_negligible)):
+        hosts[chain] = together[number % len(together)]
+    stay_lost = [bool(out and host is None) for out, host in zip(is_lost, hosts, strict=True)]
+    news = [
+        None if stay_lost[chain] else _usable(centre, scale, standardizations[chain if host is None else host])
+        for chain, host in enumerate(hosts)
+    ]
+    return PooledMoments(
+        is_agreed=n_chains > 1 and _do_agree(centres, log_scales, scale, stage.round),
+        is_lost=stay_lost,
+        hosts=hosts,
+        centres=[None if new is None else new[0] for new in news],
+        scales=[None if new is None else new[1] for new in news],
+        moments=pooled,
+    )
+
+
+def _do_agree(centres: np.ndarray, log_scales: np.ndarray, scale: np.ndarray, n_rounds: int) -> bool:
+    """Whether the chains' own scales and centres differ by so little that tuning may end."""
+    n_chains = len(centres)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = log_scales.std(axis=0, ddof=1) / math.sqrt(n_chains * max(n_rounds, 1))
+        distances = centres.std(axis=0, ddof=1) / scale
+    return bool(np.all(errors < SCALE_ACCURACY) and np.all(distances < CENTRE_DISAGREEMENT))
+
+
+def pool_crossing_scales(
+    standardizations: Sequence[Standardization],
+) -> tuple[list[np.ndarray | None], list[np.ndarray | None]]:
+    """The median of the chains' centres, and of their scales by crossing times (MCT), for each chain."""
+    centre = np.median([each.centre for each in standardizations], axis=0)
+    scale = np.exp(np.median([np.log(each.scale) for each in standardizations], axis=0))
+    news = [_usable(centre, scale, own) for own in standardizations]
+    return [new[0] for new in news], [new[1] for new in news]
+
+
+def _usable(centre: np.ndarray, scale: np.ndarray, own: Standardization) -> tuple[np.ndarray, np.ndarray]:
+    """The new centre and scale, and the chain's own where the new ones are no usable numbers."""
+    known = np.isfinite(scale) & (scale > 0.0) & np.isfinite(centre)
+    return np.where(known, centre, own.centre), np.where(known, scale, own.scale)
+
+
+def _suggested(
+    rule: ScaleRule, moments: Sequence[RunningMoments], previous: Sequence[RunningMoments], own: Standardization
+) -> tuple[RunningMoments, np.ndarray, np.ndarray]:
+    """Moments of some chains together, centre and scale; without the previous ones if those contradict the newest.
+
+    That is what was seen on the way in: it would be carried along for many rounds.
+    """
+    newest = merge_moments(moments)
+    pooled = merge_moments([*previous, newest])
+    centre, scale = _proposal(rule, pooled, own)
+    newest_centre, newest_scale = _proposal(rule, newest, own)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        is_contradicted = np.any(np.abs(np.log(scale / newest_scale)) > math.log(_LARGEST_SPREAD))
+    if newest.weights[0] > 0.0 and is_contradicted:
+        return newest, newest_centre, newest_scale
+    return pooled, centre, scale
+
+
+def _proposal(rule: ScaleRule, moments: RunningMoments, own: Standardization) -> tuple[np.ndarray, np.ndarray]:
+    """The centre and scale that moments suggest; the present ones where there are no moments."""
+    if not moments.weights[0] > 0.0:
+        return own.centre.copy(), own.scale.copy()
+    centre, scale = np.zeros_like(own.centre), np.zeros_like(own.scale)
+    propose_from_moments(rule.tuner, rule.centred_gradient, init_moments(len(centre)), moments, centre, scale)
+    return centre, scale

@@ -1,0 +1,256 @@
+"""Cross-chain adaptation: what chains have found by the end of a stage, and what follows for all of them.
+
+A pure function from findings to decisions, both plain arrays and numbers: it does not matter where the chains live, in
+which order they came to the end of the stage, or who calls it. So the same seed gives the same draws on any number of
+cores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from grhmc.adaptation.pooled_scale import pool_crossing_scales, pool_moments
+from grhmc.adaptation.stage import Stage
+from grhmc.adaptation.tuners.dual_averaging import DualAveraging
+from grhmc.adaptation.tuners.moments import RunningMoments
+from grhmc.adaptation.tuners.momentum_time import LengthTuner, add_up, init_length_tuner
+from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
+from grhmc.adaptation.tuners.step_size import started_step_tuner, tuned_step
+from grhmc.dynamics.coefficients import TABLEAUS
+from grhmc.dynamics.standardization import Standardization
+from grhmc.settings import SYMPLECTIC_INTEGRATORS
+
+_FEWEST_ROUNDS = 2
+_PREFERENCE = 1.05
+# Leapfrog must go further than the splitting by so much: at equal acceptance the splitting's errors are smaller.
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What one chain brings: where it is, and what its tuners have found.
+
+    Attributes
+    ----------
+    position, force : ndarray, shape (dim,)
+        Standardized, as is the force.
+    log_density, step_size, accepted_step, error_ratio : float
+        Of the present state, and of the steps of the continuous process.
+    has_stepped : bool
+        Whether it has taken a step at all.
+    standardization : Standardization
+    moments, previous_moments : RunningMoments
+        Of the stage that has just ended, and of the one before.
+    log_time, log_process_time : float
+        Of the time to a U-turn, in the units of the event rate and in process time.
+    step_tuner : DualAveraging
+        Of the trajectories' step.
+    length_tuner : LengthTuner
+    time_per_gradient : ndarray, shape (n_integrators,)
+        Of each integrator of the discrete process that has been tried; else 0.
+    is_lost : bool
+        Whether it was left out the last time.
+    """
+
+    position: np.ndarray
+    force: np.ndarray
+    log_density: float
+    step_size: float
+    accepted_step: float
+    error_ratio: float
+    has_stepped: bool
+    standardization: Standardization
+    moments: RunningMoments
+    previous_moments: RunningMoments
+    log_time: float
+    log_process_time: float
+    step_tuner: DualAveraging
+    length_tuner: LengthTuner
+    time_per_gradient: np.ndarray
+    is_lost: bool
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What chains at the end of one stage have in common."""
+
+    stages: Sequence[Stage]
+    stage_index: int
+    is_discrete: bool
+    integrator: str
+    chooses_integrator: bool
+    """Whether the integrator of trajectories is left to the run."""
+
+    @property
+    def stage(self) -> Stage:
+        """The one that has just ended."""
+        return self.stages[self.stage_index]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What one chain is to do; None: what it did before.
+
+    Attributes
+    ----------
+    next_stage : int
+    is_agreed, is_lost : bool
+        Whether all agree about the scale now; whether this chain is left out.
+    host : Findings or None
+        Of a chain from whose place it is to go on, by that one's steps.
+    centre, scale : ndarray or None
+        The new standardization.
+    moments : RunningMoments or None
+        To go on with; the previous ones are to be forgotten.
+    log_time, log_process_time : float
+    event_rate : float or None
+    integrator : str
+    trajectory_step : float or None
+    length_tuner : LengthTuner or None
+    time_per_gradient : ndarray
+    """
+
+    next_stage: int
+    is_agreed: bool
+    is_lost: bool
+    host: Findings | None
+    centre: np.ndarray | None
+    scale: np.ndarray | None
+    moments: RunningMoments | None
+    log_time: float
+    log_process_time: float
+    event_rate: float | None
+    integrator: str
+    trajectory_step: float | None
+    length_tuner: LengthTuner | None
+    time_per_gradient: np.ndarray
+
+
+def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
+    """Decide for all chains at the end of a stage, in the order of `findings`; changes nothing that it is given."""
+    stage, n_chains = situation.stage, len(findings)
+    hosts: list[Findings | None] = [None] * n_chains
+    lost = [each.is_lost for each in findings]
+    moments: list[RunningMoments | None] = [None] * n_chains
+    centres: list[np.ndarray | None] = [None] * n_chains
+    scales: list[np.ndarray | None] = [None] * n_chains
+    is_agreed = stage.scale.tuner == FIXED and n_chains > 1
+    if stage.scale.tuner == MCT:
+        centres, scales = pool_crossing_scales([each.standardization for each in findings])
+    elif stage.scale.tuner != FIXED:
+        pooled = pool_moments(
+            stage,
+            [each.log_density for each in findings],
+            [each.standardization for each in findings],
+            [each.moments for each in findings],
+            [each.previous_moments for each in findings],
+            lost,
+        )
+        hosts = [None if host is None else findings[host] for host in pooled.hosts]
+        lost, is_agreed = pooled.is_lost, pooled.is_agreed
+        moments = [None if out else pooled.moments for out in lost]
+        centres, scales = pooled.centres, pooled.scales
+    present = [_at_host(each, host) for each, host in zip(findings, hosts, strict=True)]
+    log_time, log_process_time, event_rate = _time_to_u_turn(present, lost, stage)
+    trajectories = _trajectories(present, lost, log_process_time, situation)
+    next_stage = situation.stage_index + 1
+    if is_agreed and trajectories.is_chosen and stage.round >= _FEWEST_ROUNDS:
+        while next_stage < len(situation.stages) and situation.stages[next_stage].round > 0:
+            next_stage += 1
+    return [
+        Decision(
+            next_stage=next_stage,
+            is_agreed=is_agreed,
+            is_lost=lost[chain],
+            host=hosts[chain],
+            centre=centres[chain],
+            scale=scales[chain],
+            moments=moments[chain],
+            log_time=log_time,
+            log_process_time=log_process_time,
+            event_rate=event_rate,
+            integrator=trajectories.integrator,
+            trajectory_step=trajectories.step,
+            length_tuner=trajectories.length_tuner,
+            time_per_gradient=trajectories.time_per_gradient,
+        )
+        for chain in range(n_chains)
+    ]
+
+
+def _at_host(own: Findings, host: Findings | None) -> Findings:
+    """What a chain has found once it has taken over a host's place and steps."""
+    return own if host is None else replace(host, length_tuner=init_length_tuner(len(host.position)), is_lost=False)
+
+
+def _time_to_u_turn(
+    present: Sequence[Findings], lost: Sequence[bool], stage: Stage
+) -> tuple[float, float, float | None]:
+    """The geometric mean over chains that are not lost, and the event rate that follows from it."""
+    counted = [each for each, out in zip(present, lost, strict=True) if not out]
+    log_time = float(np.mean([each.log_time for each in counted]))
+    log_process_time = float(np.mean([each.log_process_time for each in counted]))
+    rule = stage.event_rate
+    return log_time, log_process_time, 1.0 / (rule.u_turn_factor * math.exp(log_time)) if rule.tune else None
+
+
+@dataclass(frozen=True)
+class _Trajectories:
+    """What is decided about trajectories; None: nothing."""
+
+    integrator: str
+    time_per_gradient: np.ndarray
+    step: float | None = None
+    length_tuner: LengthTuner | None = None
+    is_chosen: bool = True
+    """No integrator is left to be tried."""
+
+
+def _trajectories(
+    present: Sequence[Findings], lost: Sequence[bool], log_process_time: float, situation: Situation
+) -> _Trajectories:
+    """The integrator of trajectories, their step, and the sums that their length follows from."""
+    stage, integrator = situation.stage, situation.integrator
+    time_per_gradient = present[0].time_per_gradient.copy()
+    undecided = _Trajectories(integrator, time_per_gradient)
+    next_index = situation.stage_index + 1
+    begins = next_index < len(situation.stages) and situation.stages[next_index].by_trajectories
+    if not situation.is_discrete or not (stage.by_trajectories or begins):
+        return undecided
+    step = _median_step(present, lost, log_process_time)
+    if not stage.by_trajectories:  # from the continuous process, by which chains find their way in
+        if situation.chooses_integrator:
+            return replace(undecided, integrator="leapfrog", step=0.5 * step)
+        return replace(undecided, step=step)
+    dim = len(present[0].position)
+    sums = add_up(
+        [init_length_tuner(dim) if out else each.length_tuner for each, out in zip(present, lost, strict=True)]
+    )
+    reached = tuned_step(started_step_tuner(step), step, log_process_time) / TABLEAUS[integrator].gradients_per_step
+    time_per_gradient[SYMPLECTIC_INTEGRATORS.index(integrator)] = reached
+    if stage.round > 0 and situation.chooses_integrator:
+        return _choose_integrator(time_per_gradient, sums)
+    return replace(undecided, step=step, length_tuner=sums)
+
+
+def _median_step(present: Sequence[Findings], lost: Sequence[bool], log_process_time: float) -> float:
+    """Of the chains that are not lost; the geometric median."""
+    logs = [
+        math.log(tuned_step(each.step_tuner, each.step_size if each.has_stepped else 1.0, log_process_time))
+        for each, out in zip(present, lost, strict=True)
+        if not out
+    ]
+    return float(np.exp(np.median(logs)))
+
+
+def _choose_integrator(time_per_gradient: np.ndarray, sums: LengthTuner) -> _Trajectories:
+    """Each integrator of the discrete process gets a round, then the one that goes furthest per gradient is used."""
+    untried = [name for name, time in zip(SYMPLECTIC_INTEGRATORS, time_per_gradient, strict=True) if time == 0.0]
+    splitting, leapfrog = time_per_gradient
+    best = untried[0] if untried else SYMPLECTIC_INTEGRATORS[int(leapfrog > _PREFERENCE * splitting)]
+    best_time = time_per_gradient.max() if untried else time_per_gradient[SYMPLECTIC_INTEGRATORS.index(best)]
+    step = TABLEAUS[best].gradients_per_step * float(best_time)
+    return _Trajectories(best, time_per_gradient, step, sums, is_chosen=not untried)

@@ -1,0 +1,172 @@
+"""The practical warm-up: which stages a chain goes through before its draws are kept, and how long each is.
+
+    window 1   2*   3   4*   5   6   7 | MCT only:      | round 1   2   ...   n | settling | sampling
+    2 %        2    3   4    5   5   7 | crossing times | 8 % each, the rest    | 6 %      | `draws`
+    ---------------------------------- | -------------- | --------------------- | -------- | --------
+    continuous process                 | 20 %           | the process that samples, from here on
+    scale by GEO, changed at every refreshment          | scale by the tuner    | scale fixed
+    time to a U-turn tuned in 6, 7     |                | in round 1            | tuned
+                                       |                | step, momentum decorrelation time | step
+    chains pool ----------------------^ after 7        ^ after it    ^ after each round     ^ after it
+
+`*` hot windows (from `FEWEST_DRAWS_TO_HEAT` draws of warm-up on). Rounds left are skipped once the chains agree,
+two at the earliest. With too few draws for windows there is one round and nothing else. Percentages are of `tune`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from grhmc.adaptation.stage import FORGET, SHIFT, EventRateRule, ScaleRule, Stage
+from grhmc.adaptation.tuners.mct import FIRST_RUN_GAMMA
+from grhmc.adaptation.tuners.scale_from_moments import FIXED, GEO, MCT
+
+_WINDOW_SHARES = (0.02, 0.02, 0.03, 0.04, 0.05, 0.05, 0.07)
+_HOT_WINDOWS = (1, 3)
+FEWEST_DRAWS_TO_HEAT = 400
+_ROUND_SHARE, _SETTLING_SHARE = 0.08, 0.06
+_CROSSING_TIMES_SHARE = 0.2
+_SHORTEST_ROUND = 40
+_WINDOW_SPACING = 0.12
+_WINDOW_GRADIENTS = 8.0
+# Windows are short and grow slowly, so that what was seen on the way into the bulk is soon forgotten; their draws are
+# 0.12 U-turns apart. Rounds share the rest; then the scale is fixed, and the event rate or the step tuned to it.
+# Two windows are hot, so that chains come from one mode to another, if there is time to cool afterwards: five
+# refreshments or so. GEO's scale is that of the target at any temperature where coordinates are normal.
+# MCT needs a hundred crossings of each coordinate; with more draws than a fifth it would cost more than it gains.
+
+
+def _stage_lengths(n_tune: int, tuner: int) -> tuple[list[int], int, list[int], int]:
+    """Draws in each window, in MCT's own window, in each round, and in settling; one round if there are too few."""
+    windows = [max(1, round(share * n_tune)) for share in _WINDOW_SHARES]
+    crossing_times = max(1, round(_CROSSING_TIMES_SHARE * n_tune)) if tuner == MCT else 0
+    settling = max(1, round(_SETTLING_SHARE * n_tune))
+    rest = n_tune - sum(windows) - crossing_times - settling
+    if rest <= 0:
+        return [], 0, [n_tune], 0
+    n_rounds = max(1, round(rest / max(_ROUND_SHARE * n_tune, _SHORTEST_ROUND)))
+    rounds = [rest // n_rounds + (number < rest % n_rounds) for number in range(n_rounds)]
+    return windows, crossing_times, rounds, settling
+
+
+def practical_stages(
+    n_tune: int,
+    tuner: int,
+    *,
+    tune_event_rate: bool,
+    u_turn_factor: float,
+    draw_spacing: float | None,
+    u_turns_per_draw: float,
+    tune_length: bool = False,
+) -> list[Stage]:
+    """Warm-up from an arbitrary start: growing windows, then rounds until the chains agree, then settling.
+
+    Windows are by the continuous process, whatever is sampled: steps that adapt find the way in from any start, and
+    their sizes tell whether one size would do. MCT, whose crossing times are those of the exact dynamics, has one long
+    window of its own after the others, and its scale is fixed from then on.
+
+    Where the event rate is tuned, paths are followed beyond due refreshments to their U-turns, which costs gradients:
+    only some stages do it.
+    """
+    if n_tune == 0:
+        return []
+    windows, crossing_times, rounds, settling = _stage_lengths(n_tune, tuner)
+    has_windows, has_crossing_times = bool(windows), crossing_times > 0
+    by_trajectories = has_windows or tuner != MCT
+
+    def event_rate(is_tuned: bool) -> EventRateRule:
+        return EventRateRule(tune=tune_event_rate and is_tuned, u_turn_factor=u_turn_factor)
+
+    stages = [
+        Stage(
+            f"window {number + 1}",
+            length,
+            draw_spacing=draw_spacing,
+            u_turns_per_draw=_WINDOW_SPACING,
+            most_gradients_per_draw=math.inf if tuner == FIXED else _WINDOW_GRADIENTS,
+            is_hot=number in _HOT_WINDOWS and n_tune >= FEWEST_DRAWS_TO_HEAT,
+            explores=number not in _HOT_WINDOWS,
+            meets=number == len(windows) - 1,
+            scale=_window_rule(number, tuner),
+            event_rate=event_rate(number >= len(windows) - 2),
+        )
+        for number, length in enumerate(windows)
+    ]
+    if has_crossing_times:
+        stages.append(
+            Stage(
+                "crossing times",
+                crossing_times,
+                draw_spacing=draw_spacing,
+                u_turns_per_draw=u_turns_per_draw,
+                meets=True,
+                scale=_crossing_time_rule(),
+                event_rate=event_rate(False),
+            )
+        )
+    stages += [
+        Stage(
+            f"round {number + 1}" if has_windows else "window 1",
+            length,
+            draw_spacing=draw_spacing,
+            u_turns_per_draw=u_turns_per_draw,
+            by_trajectories=by_trajectories,
+            tune_step=by_trajectories,
+            tune_length=tune_length and by_trajectories,
+            meets=has_windows,
+            round=number + 1 if has_windows else 0,
+            scale=_round_rule(number, tuner, is_first_stage=not has_windows),
+            event_rate=event_rate(number == 0),
+        )
+        for number, length in enumerate(rounds)
+    ]
+    if settling:
+        stages.append(
+            Stage(
+                "settling",
+                settling,
+                draw_spacing=draw_spacing,
+                u_turns_per_draw=u_turns_per_draw,
+                by_trajectories=True,
+                tune_step=True,
+                meets=True,
+                event_rate=event_rate(True),
+            )
+        )
+    return stages
+
+
+_FIRST_CHANGE_TIME = 5.0
+_LAST_WINDOW_CHANGE_TIME = 20.0
+# Process times before a window that starts with nothing has seen enough to change the scale: two paths to begin with,
+# more where the scale is good already.
+
+
+def _window_rule(number: int, tuner: int) -> ScaleRule:
+    """The scale rule of one of the windows. All use GEO.
+
+    A start far out in a tail of a normal inflates Var(q) and E[g²] by the same factor, so that GEO is right all the
+    same: from a millionth of the scale to a million times it. VARI and ISG would follow the start's energy, as ISG does
+    where a residual sd starts at a tenth of its value: its squared gradient is then a million times the stationary one.
+    """
+    if tuner == FIXED:
+        return ScaleRule()
+    if number == 0:
+        return ScaleRule(tuner=GEO, window=FORGET, first_change=_FIRST_CHANGE_TIME)
+    return ScaleRule(tuner=GEO, window=SHIFT)
+
+
+def _round_rule(number: int, tuner: int, *, is_first_stage: bool) -> ScaleRule:
+    """The scale rule of a round. The first begins with nothing, and keeps GEO's scale until it has seen enough."""
+    if tuner == FIXED or (tuner == MCT and not is_first_stage):
+        return ScaleRule()
+    if is_first_stage:
+        return ScaleRule(tuner=GEO if tuner == MCT else tuner, first_change=_FIRST_CHANGE_TIME)
+    if number > 0 or tuner == GEO:
+        return ScaleRule(tuner=tuner, window=SHIFT)
+    return ScaleRule(tuner=tuner, window=FORGET, first_change=_LAST_WINDOW_CHANGE_TIME)
+
+
+def _crossing_time_rule() -> ScaleRule:
+    """MCT from the scale that GEO has found, which dual averaging is drawn to."""
+    return ScaleRule(tuner=MCT, first_change=_LAST_WINDOW_CHANGE_TIME, gamma=FIRST_RUN_GAMMA, anchor_factor=1.0)

@@ -1,0 +1,149 @@
+"""A stage: a stretch of a chain under one set of rules, counted in draws. What a schedule is made of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from grhmc.adaptation.tuners.mct import FIRST_RUN_GAMMA
+from grhmc.adaptation.tuners.scale_from_moments import FIXED
+
+FORGET, SHIFT = "forget", "shift"
+"""What becomes of the moments at a stage's start: dropped, or kept as the previous window."""
+
+TARGET_CROSSING_TIME = math.pi
+"""T̃: half a period of a standard normal coordinate."""
+
+
+@dataclass(frozen=True)
+class ScaleRule:
+    """How the scale is tuned in a stage.
+
+    Attributes
+    ----------
+    tuner : int
+        One of `SCALE_TUNERS`, or `FIXED`.
+    window : str
+        `FORGET` or `SHIFT`, for the tuners based on moments.
+    first_change : float
+        Process time from the stage's start during which centre and scale stay as they are.
+    largest_change : float
+        Of a scale at once, as a factor; for the tuners based on moments.
+    centred_gradient : bool
+        Subtract the mean gradient (see `propose_from_moments`).
+    apply_at_crossing : bool
+        MCT: change the scale at every crossing, as published, rather than at refreshments.
+    target_crossing_time, median_spacing : float
+        MCT: process times.
+    gamma : float
+        MCT: dual averaging's γ.
+    anchor_factor : float
+        MCT: dual averaging's μ as a multiple of log S at the stage's start.
+    """
+
+    tuner: int = FIXED
+    window: str = FORGET
+    first_change: float = 0.0
+    largest_change: float = 2.0
+    centred_gradient: bool = True
+    apply_at_crossing: bool = False
+    target_crossing_time: float = TARGET_CROSSING_TIME
+    median_spacing: float = 1.0
+    gamma: float = FIRST_RUN_GAMMA
+    anchor_factor: float = 0.0
+
+
+@dataclass(frozen=True)
+class EventRateRule:
+    """How the event rate is tuned in a stage.
+
+    Attributes
+    ----------
+    tune : bool
+    start : float or None
+        λ at the stage's start; None keeps the present one.
+    smoothing, prior_count : float
+        See `observe_u_turn`.
+    u_turn_factor : float
+        c in λ = 1/(c τ).
+    search_time : float
+        Process time after which a search for a U-turn is given up.
+    """
+
+    tune: bool = False
+    start: float | None = None
+    smoothing: float = 1.0
+    prior_count: float = 5.0
+    u_turn_factor: float = 1.0
+    search_time: float = 100.0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stretch of the process under one set of rules.
+
+    Attributes
+    ----------
+    name : str
+        Shown in the progress line.
+    n_draws : int
+        Length.
+    draw_spacing : float or None
+        Process time per draw; None: the present U-turn time times `u_turns_per_draw`.
+    u_turns_per_draw : float
+    is_warmup : bool
+    is_hot : bool
+        Momenta are refreshed as those of a target at `hot_temperature`, to cross from one mode to another.
+    explores : bool
+        The place that it leads to is remembered (`Chain.places`).
+    most_gradients_per_draw : float
+        The stage ends sooner once it has cost so many on average. One at whose end chains meet is begun again instead.
+    by_trajectories : bool
+        Where the process is discrete: by Metropolized trajectories of equal steps, one per draw. False: by the
+        continuous process all the same.
+    tune_step, tune_length : bool
+        Tune the step of the discrete process, and the length of its trajectories, which changes at the stage's end.
+    meets : bool
+        At its end chains wait for one another and put together what they have found (`grhmc.run.meeting`).
+    round : int
+        Rounds count from 1, and those that are left are skipped once the chains agree; 0: no round.
+    """
+
+    name: str
+    n_draws: int
+    draw_spacing: float | None = None
+    u_turns_per_draw: float = 0.5
+    is_warmup: bool = True
+    is_hot: bool = False
+    explores: bool = False
+    most_gradients_per_draw: float = math.inf
+    by_trajectories: bool = False
+    tune_step: bool = False
+    tune_length: bool = False
+    meets: bool = False
+    round: int = 0
+    scale: ScaleRule = field(default_factory=ScaleRule)
+    event_rate: EventRateRule = field(default_factory=EventRateRule)
+
+
+_HOT_ENERGY = 12.0
+
+
+def hot_temperature(dim: int) -> float:
+    """Of hot windows: their momenta have 12 √dim more energy on average, 17 times its standard deviation.
+
+    Walls between modes are as high in many dimensions as in few, and the way back to the bulk is longer.
+    """
+    return 1.0 + 2.0 * _HOT_ENERGY / math.sqrt(dim)
+
+
+def sampling_stage(n_draws: int, draw_spacing: float | None, u_turns_per_draw: float) -> Stage:
+    """Draw with everything fixed."""
+    return Stage(
+        "sampling",
+        n_draws,
+        draw_spacing=draw_spacing,
+        u_turns_per_draw=u_turns_per_draw,
+        is_warmup=False,
+        by_trajectories=True,
+    )

@@ -1,0 +1,44 @@
+"""From a run's settings to the stages that its chains go through."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grhmc.adaptation.paper_schedule import paper_stages
+from grhmc.adaptation.schedule import practical_stages
+from grhmc.adaptation.stage import Stage, sampling_stage
+from grhmc.adaptation.tuners.scale_from_moments import FIXED, SCALE_TUNERS
+from grhmc.settings import PaperWarmup
+
+if TYPE_CHECKING:
+    from grhmc.settings import RunSettings
+
+
+def warmup_stages(settings: RunSettings) -> list[Stage]:
+    """The warm-up these settings ask for, practical or published."""
+    tuner = SCALE_TUNERS.get(settings.scale.tuner, FIXED)
+    warmup = settings.warmup
+    if isinstance(warmup, PaperWarmup):
+        rate = settings.events.rate
+        return paper_stages(
+            tuner,
+            tune_event_rate=settings.events.is_tuned,
+            event_rate=warmup.event_rate if isinstance(rate, str) else float(rate),
+            time_factor=warmup.time_factor,
+            apply_at_crossing=warmup.apply_at_crossing,
+            u_turn_factor=warmup.u_turn_factor,
+        )
+    return practical_stages(
+        settings.tune,
+        tuner,
+        tune_event_rate=settings.events.is_tuned,
+        u_turn_factor=settings.events.u_turn_factor,
+        draw_spacing=settings.sample_interval,
+        u_turns_per_draw=settings.u_turns_per_draw,
+        tune_length=settings.process.u_turns_per_refreshment is None,
+    )
+
+
+def final_stage(settings: RunSettings) -> Stage:
+    """The stage whose draws are kept."""
+    return sampling_stage(settings.draws, settings.sample_interval, settings.u_turns_per_draw)
