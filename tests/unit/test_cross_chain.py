@@ -1,7 +1,8 @@
-"""Meetings of chains during warm-up: what they pool, what they choose, and when they stop."""
+"""Cross-chain adaptation during warm-up: what chains pool, what they choose, and when they stop."""
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import grhmc
 from grhmc import Outcome
+from grhmc.adaptation.pooling import Situation, pool
 from grhmc.adaptation.tuners.moments import init_moments, merge_moments
 from grhmc.models.analytic import independent_normals, paper_target
 from grhmc.run.cross_chain import adapt_across_chains
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")
 
 
 def waiting_chains(n_chains: int, **settings: Any) -> list[Any]:
-    """Chains that have come to the first meeting."""
+    """Chains that wait for one another for the first time."""
     chains = make_chains(
         NORMALS,
         run_settings(dim=3, tune=1000, chains=n_chains, event_rate="tuned", sample_interval=None, **settings),
@@ -50,6 +52,43 @@ def test_all_leave_with_one_scale_that_is_better_than_their_own() -> None:
     assert np.abs(np.log(scales(chains)[0] / SD)).mean() < max(before, 0.02)
     assert all(chain.outcome == Outcome.RUNNING for chain in chains)
     assert len({chain.process.rate_tuner.log_process_time[0] for chain in chains}) == 1
+
+
+def situation_of(chain: Any) -> Situation:
+    return Situation(chain.stages, chain.stage_index, chain.is_discrete, chain.integrator, chooses_integrator=True)
+
+
+def test_decisions_follow_from_what_was_found_alone_wherever_the_chains_live() -> None:
+    """Findings are sent through bytes, as between machines, and are not changed."""
+    chains = waiting_chains(4, scale="geo", process="discrete")
+    findings, situation = [chain.findings() for chain in chains], situation_of(chains[0])
+    before = pickle.dumps(findings)
+    here = pool(findings, situation)
+    assert pickle.dumps(findings) == before
+    there = pool(pickle.loads(before), situation)
+    for one, other in zip(here, there, strict=True):
+        assert one.moments is not None
+        assert other.moments is not None
+        for array, same in zip(one.moments, other.moments, strict=True):
+            np.testing.assert_array_equal(array, same)
+        for name in ("centre", "scale", "log_time", "trajectory_step", "next_stage", "is_lost", "integrator"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    adapt_across_chains(chains)
+    for chain, decision in zip(chains, here, strict=True):
+        np.testing.assert_array_equal(chain.process.standardization.scale, decision.scale)
+        assert chain.trajectory_step == pytest.approx(decision.trajectory_step, rel=1e-12)
+
+
+def test_what_is_decided_does_not_depend_on_the_order_of_chains() -> None:
+    chains = waiting_chains(4, scale="geo", process="discrete")
+    findings, situation = [chain.findings() for chain in chains], situation_of(chains[0])
+    forwards, backwards = pool(findings, situation), pool(findings[::-1], situation)[::-1]
+    for one, other in zip(forwards, backwards, strict=True):
+        assert one.scale is not None
+        assert other.scale is not None
+        np.testing.assert_allclose(one.scale, other.scale, rtol=1e-12)
+        assert one.trajectory_step == pytest.approx(other.trajectory_step, rel=1e-12)
+        assert (one.is_lost, one.next_stage, one.integrator) == (other.is_lost, other.next_stage, other.integrator)
 
 
 def test_positions_stay_where_they_are() -> None:
