@@ -76,7 +76,7 @@ def test_decisions_follow_from_what_was_found_alone_wherever_the_chains_live() -
     adapt_across_chains(chains)
     for chain, decision in zip(chains, here, strict=True):
         np.testing.assert_array_equal(chain.process.standardization.scale, decision.scale)
-        assert chain.trajectory_step == pytest.approx(decision.trajectory_step, rel=1e-12)
+        assert np.exp(chain.process.step_tuner.log_value[0]) == pytest.approx(decision.trajectory_step, rel=1e-12)
 
 
 def test_what_is_decided_does_not_depend_on_the_order_of_chains() -> None:
