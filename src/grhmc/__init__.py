@@ -2,7 +2,7 @@
 
 from grhmc import datasets
 from grhmc._version import __version__
-from grhmc.comparison.run import Comparison, compare
+from grhmc.comparison import Comparison, compare
 from grhmc.diagnosis import Report, SamplingWarning, diagnose
 from grhmc.models import (
     GradientError,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from grhmc.comparison.run import Comparison
+    from grhmc.comparison.comparison import Comparison
 
 TARGET_CROSSING_TIME = math.pi
 """Half a period of a standard normal coordinate: what crossing times look like under a good S."""

@@ -17,7 +17,7 @@ def normal(q):
 
 
 def status(model: grhmc.LogDensity, **options) -> dict[str, str]:
-    return {finding.name: finding.status for finding in model.check(**options).findings}
+    return {check.name: check.status for check in model.check(**options).checks}
 
 
 class Custom(grhmc.LogDensity):
@@ -75,7 +75,7 @@ def from_c(function):
 def test_a_good_model_passes(dim, capsys):
     report = from_python(normal, dim, {"v": dim}).check()
     assert report.passed
-    assert {finding.status for finding in report.findings} == {"ok"}
+    assert {check.status for check in report.checks} == {"ok"}
     assert capsys.readouterr().out == f"{report}\n"
     report.raise_if_failed()
 
@@ -161,7 +161,7 @@ def test_what_only_deserves_a_note():
 
     report = from_python(fails_far_away, 2, ["a", "b"]).check()
     assert report.passed
-    notes = {finding.name: finding for finding in report.findings if finding.status == "note"}
+    notes = {check.name: check for check in report.checks if check.status == "note"}
     assert list(notes) == ["far away", "every coordinate"]
     assert isinstance(notes["far away"].error, OverflowError)
     assert "does not depend on b" in notes["every coordinate"].detail

@@ -9,24 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from grhmc._files import replacing
-from grhmc._terminal import accept_all_characters, printable
+from grhmc._terminal import accept_all_characters
 from grhmc._version import __version__
 from grhmc.cli.messages import exit_if_interrupted, readable_errors, readable_warnings
 from grhmc.cli.output import save_result
 from grhmc.cli.sample_command import is_model_path, load_model, sample_command
+from grhmc.cli.summary_table import summary_table
 from grhmc.paper.command import ListOptionsCommand, paper
 
 # What takes long to import is imported by the commands, so that --help and --version answer at once.
 if TYPE_CHECKING:
-    import pandas
     import xarray
 
-    from grhmc.comparison.run import Comparison
+    from grhmc.comparison.comparison import Comparison
     from grhmc.models.log_density import LogDensity
 
 app = typer.Typer(
@@ -159,22 +157,6 @@ def _target(name: str, data_file: Path | None) -> LogDensity:
     raise ValueError(
         f"target must be one of {', '.join([*loaders, *PAPER_TARGETS])}, a .stan file or file.py:name; got {name!r}"
     )
-
-
-def summary_table(summary: pandas.DataFrame) -> Table:
-    """Posterior summary, numbers rounded to what their Monte Carlo error allows."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    table.add_column("parameter")
-    formats = {
-        "mean": "{:.3f}", "sd": "{:.3f}", "5%": "{:.3f}", "95%": "{:.3f}", "mcse_mean": "{:.4f}",
-        "ess_bulk": "{:,.0f}", "ess_tail": "{:,.0f}", "r_hat": "{:.3f}",
-    }  # fmt: skip
-    headings = {"mcse_mean": "MCSE", "ess_bulk": "bulk ESS", "ess_tail": "tail ESS", "r_hat": "R-hat"}
-    for column in formats:
-        table.add_column(headings.get(column, column), justify="right")
-    for name, row in summary.iterrows():
-        table.add_row(printable(str(name)), *(text.format(row[c]) for c, text in formats.items()))
-    return table
 
 
 def _write_figures(folder: Path, result: xarray.DataTree, comparison: Comparison) -> str:

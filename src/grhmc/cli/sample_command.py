@@ -13,6 +13,7 @@ import typer
 
 from grhmc.cli.messages import ERROR, IN_DOUBT, exit_if_interrupted, readable_errors, readable_warnings
 from grhmc.cli.output import check_output, save_result, saving_what_was_drawn
+from grhmc.cli.summary_table import summary_table
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
@@ -86,7 +87,6 @@ def sample_command(
     """
     from rich.console import Console
 
-    from grhmc.cli.app import summary_table
     from grhmc.results.summaries import summary
     from grhmc.sampling import sample
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
 
 from grhmc.argument_checks import check_choice
-from grhmc.comparison.tables import html_tables, plain_text, rich_tables
-from grhmc.diagnosis import Report, SamplingWarning, warn_of_several
+from grhmc.comparison.comparison import Comparison
+from grhmc.comparison.rows import ESS_KINDS, ComparisonRow, TunerSummary
+from grhmc.diagnosis import SamplingWarning, warn_of_several
 from grhmc.outcomes import SamplingError
 from grhmc.results.summaries import effective_sample_size, iterate_parameters, largest_r_hat
 from grhmc.sampling import sample
@@ -21,206 +21,8 @@ from grhmc.settings import SCALES, IntegratorSettings, ProcessSettings
 
 if TYPE_CHECKING:
     import xarray
-    from rich.console import RenderableType
 
     from grhmc.models.log_density import LogDensity
-
-ESS_KINDS = ("bulk", "tail", "q2", "mean")
-
-
-@dataclass(frozen=True)
-class ComparisonRow:
-    """One parameter under one tuner.
-
-    Attributes
-    ----------
-    tuner : str
-    parameter : str
-        Label, as in `grhmc.results.summaries.summary`.
-    ess_bulk, ess_tail, ess_mean, ess_q2 : float
-        Effective sample sizes over all chains; see `grhmc.results.summaries.EffectiveSampleSizes`.
-    n_gradients : int
-        Gradients of the sampling phase, all chains together.
-    sampling_seconds : float
-        Wall clock of the sampling phase, added up over chains: seconds of one core.
-    scale : float
-        S_j, mean over chains; nan if the parameter is not one of the sampler's coordinates.
-    """
-
-    tuner: str
-    parameter: str
-    ess_bulk: float
-    ess_tail: float
-    ess_mean: float
-    ess_q2: float
-    n_gradients: int
-    sampling_seconds: float
-    scale: float
-
-    @property
-    def ess_worst(self) -> float:
-        """The smallest of bulk, tail and q2."""
-        return min(self.ess_bulk, self.ess_tail, self.ess_q2)
-
-    @property
-    def ess_per_1000_gradients(self) -> dict[str, float]:
-        """By kind: bulk, tail, q2, mean, and worst (the smallest of the first three)."""
-        values = {kind: getattr(self, f"ess_{kind}") for kind in (*ESS_KINDS, "worst")}
-        return {kind: 1000.0 * ess / self.n_gradients if self.n_gradients else math.nan for kind, ess in values.items()}
-
-    @property
-    def ess_per_second(self) -> float:
-        """The smallest of bulk, tail and q2, per second of sampling on one core."""
-        return self.ess_worst / self.sampling_seconds if self.sampling_seconds else math.nan
-
-
-@dataclass(frozen=True)
-class TunerSummary:
-    """One tuner over all parameters.
-
-    Attributes
-    ----------
-    tuner : str
-    worst : ComparisonRow or None
-        The parameter with the fewest effective draws; None if no parameter varies.
-    ess_bulk, ess_tail, ess_mean, ess_q2 : float
-        The smallest over parameters, of each kind by itself.
-    n_gradients, warmup_gradients : int
-        All chains together.
-    sampling_seconds, warmup_seconds : float
-        Added up over chains. The first run on a machine compiles during warm-up.
-    event_rate : float
-        λ, geometric mean over chains.
-    r_hat : float
-        The largest over parameters.
-    n_diverging : int
-        Draws marked as diverging.
-    """
-
-    tuner: str
-    worst: ComparisonRow | None
-    ess_bulk: float
-    ess_tail: float
-    ess_mean: float
-    ess_q2: float
-    n_gradients: int
-    warmup_gradients: int
-    sampling_seconds: float
-    warmup_seconds: float
-    event_rate: float
-    r_hat: float
-    n_diverging: int
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """What `compare` found. Print it, or take it apart.
-
-    Attributes
-    ----------
-    rows : tuple of ComparisonRow
-        One per tuner and parameter.
-    summaries : tuple of TunerSummary
-        One per tuner.
-    results : dict of str to DataTree
-        The runs, as `sample` returned them.
-    failures : dict of str to str
-        What went wrong with the tuners that have no result.
-    seed : int
-        Of every run.
-    """
-
-    rows: tuple[ComparisonRow, ...]
-    summaries: tuple[TunerSummary, ...]
-    results: dict[str, xarray.DataTree]
-    failures: dict[str, str]
-    seed: int
-
-    @property
-    def reports(self) -> dict[str, Report]:
-        """What speaks against the draws of each tuner that has a result; see `grhmc.diagnose`."""
-        return {
-            tuner: Report.from_json(str(result.attrs.get("diagnosis", "[]"))) for tuner, result in self.results.items()
-        }
-
-    @property
-    def tuners(self) -> tuple[str, ...]:
-        """Those with a result, in the order in which they ran."""
-        return tuple(summary.tuner for summary in self.summaries)
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Labels, in the order of the model's variables."""
-        return tuple(dict.fromkeys(row.parameter for row in self.rows))
-
-    @property
-    def best(self) -> str:
-        """The tuner whose worst parameter got the most effective draws per gradient."""
-
-        def efficiency(summary: TunerSummary) -> float:
-            value = math.nan
-            if summary.worst is not None:
-                value = summary.worst.ess_per_1000_gradients["worst"]
-            return -math.inf if math.isnan(value) else value
-
-        return max(self.summaries, key=efficiency).tuner
-
-    def to_dataset(self) -> xarray.Dataset:
-        """The same as arrays.
-
-        Returns
-        -------
-        xarray.Dataset
-            Over ``tuner`` and ``parameter``: ``ess_bulk``, ``ess_tail``, ``ess_mean``, ``ess_q2``,
-            ``ess_worst``, ``ess_per_1000_gradients`` and ``ess_per_second`` (of ``ess_worst``), and
-            ``scale``. Over ``tuner``: ``n_gradients``, ``warmup_gradients``, ``sampling_seconds``,
-            ``warmup_seconds``, ``event_rate``, ``r_hat``, ``n_diverging``.
-        """
-        import xarray
-
-        shape = (len(self.tuners), len(self.parameters))
-        by_row = {
-            name: (
-                ("tuner", "parameter"),
-                np.array([getattr(row, name) for row in self.rows], dtype=float).reshape(shape),
-            )
-            for name in (
-                *(f"ess_{kind}" for kind in (*ESS_KINDS, "worst")),
-                "ess_per_second",
-                "scale",
-            )
-        }
-        per_1000 = [row.ess_per_1000_gradients["worst"] for row in self.rows]
-        by_tuner = {
-            name: ("tuner", [getattr(summary, name) for summary in self.summaries])
-            for name in (
-                "n_gradients",
-                "warmup_gradients",
-                "sampling_seconds",
-                "warmup_seconds",
-                "event_rate",
-                "r_hat",
-                "n_diverging",
-            )
-        }
-        return xarray.Dataset(
-            {
-                **by_row,
-                "ess_per_1000_gradients": (("tuner", "parameter"), np.reshape(per_1000, shape)),
-                **by_tuner,
-            },
-            coords={"tuner": list(self.tuners), "parameter": list(self.parameters)},
-            attrs={"seed": str(self.seed)},
-        )
-
-    def __str__(self) -> str:
-        return plain_text(self)
-
-    def __rich__(self) -> RenderableType:
-        return rich_tables(self)
-
-    def _repr_html_(self) -> str:
-        return html_tables(self)
 
 
 def compare(

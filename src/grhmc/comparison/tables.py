@@ -16,7 +16,7 @@ from rich.text import Text
 from grhmc._terminal import format_count, printable
 
 if TYPE_CHECKING:
-    from grhmc.comparison.run import Comparison, TunerSummary
+    from grhmc.comparison.rows import ComparisonRow, TunerSummary
 
 LARGEST_TABLE = 30
 """Parameters shown one by one; `Comparison.to_dataset` has them all."""
@@ -31,41 +31,41 @@ _NOTE = (
 )
 
 
-def rich_tables(comparison: Comparison) -> Group:
-    """Both tables, and what failed, for a Rich console."""
+def rich_tables(rows: Sequence[ComparisonRow], summaries: Sequence[TunerSummary], notes: Sequence[str]) -> Group:
+    """Both tables, and the notes, for a Rich console."""
     parts = [
         Text(_TUNER_TITLE, style="bold"),
-        _rich_table(*_tuner_cells(comparison)),
+        _rich_table(*_tuner_cells(summaries)),
         Text(_NOTE, style="dim"),
     ]
-    if comparison.rows:
+    if rows:
         parts += [
             Text(f"\n{_PARAMETER_TITLE}", style="bold"),
-            _rich_table(*_parameter_cells(comparison)),
+            _rich_table(*_parameter_cells(rows, summaries)),
         ]
-    parts += [printable(note) for note in _notes(comparison)]
+    parts += [printable(note) for note in [*_left_out(rows), *notes]]
     return Group(*parts)
 
 
-def plain_text(comparison: Comparison) -> str:
-    """Both tables without colours."""
+def plain_text(rows: Sequence[ComparisonRow], summaries: Sequence[TunerSummary], notes: Sequence[str]) -> str:
+    """Both tables, and the notes, without colours."""
     console = Console(file=io.StringIO(), width=_TEXT_WIDTH, color_system=None, highlight=False)
     with console.capture() as capture:
-        console.print(rich_tables(comparison))
+        console.print(rich_tables(rows, summaries, notes))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
-def html_tables(comparison: Comparison) -> str:
-    """Both tables as HTML; names are escaped."""
-    parts = [_html_table(_TUNER_TITLE, *_tuner_cells(comparison))]
+def html_tables(rows: Sequence[ComparisonRow], summaries: Sequence[TunerSummary], notes: Sequence[str]) -> str:
+    """Both tables, and the notes, as HTML; names are escaped."""
+    parts = [_html_table(_TUNER_TITLE, *_tuner_cells(summaries))]
     parts.append(f"<p>{html.escape(_NOTE)}</p>")
-    if comparison.rows:
-        parts.append(_html_table(_PARAMETER_TITLE, *_parameter_cells(comparison)))
-    parts += [f"<p>{html.escape(note)}</p>" for note in _notes(comparison)]
+    if rows:
+        parts.append(_html_table(_PARAMETER_TITLE, *_parameter_cells(rows, summaries)))
+    parts += [f"<p>{html.escape(note)}</p>" for note in [*_left_out(rows), *notes]]
     return "\n".join(parts)
 
 
-def _tuner_cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+def _tuner_cells(summaries: Sequence[TunerSummary]) -> tuple[list[str], list[list[str]]]:
     # Narrow enough for a terminal of 80 columns.
     columns: dict[str, Callable[[TunerSummary], str]] = {
         "tuner": lambda s: s.tuner,
@@ -79,9 +79,9 @@ def _tuner_cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
         "warm-up\ngrad.": lambda s: _count(s.warmup_gradients),
         "R-hat": lambda s: "–" if math.isnan(s.r_hat) else f"{s.r_hat:.3f}",
     }
-    if any(summary.n_diverging for summary in comparison.summaries):
+    if any(summary.n_diverging for summary in summaries):
         columns["diver-\nging"] = lambda s: str(s.n_diverging)
-    rows = [[cell(summary) for cell in columns.values()] for summary in comparison.summaries]
+    rows = [[cell(summary) for cell in columns.values()] for summary in summaries]
     return list(columns), rows
 
 
@@ -93,37 +93,36 @@ def _worst(summary: TunerSummary, unit: str) -> float:
     return summary.worst.ess_per_1000_gradients["worst"]
 
 
-def _parameter_cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
-    tuners = comparison.tuners
+def _parameter_cells(
+    rows: Sequence[ComparisonRow], summaries: Sequence[TunerSummary]
+) -> tuple[list[str], list[list[str]]]:
+    tuners = [summary.tuner for summary in summaries]
     headings = [
         "parameter",
         *(f"ESS\n{tuner}" for tuner in tuners),
         *(f"S\n{tuner}" for tuner in tuners),
     ]
-    by_key = {(row.tuner, row.parameter): row for row in comparison.rows}
-    rows = []
-    for parameter in comparison.parameters[:LARGEST_TABLE]:
+    by_key = {(row.tuner, row.parameter): row for row in rows}
+    table = []
+    for parameter in _parameters(rows)[:LARGEST_TABLE]:
         cells = [by_key[tuner, parameter] for tuner in tuners]
-        rows.append(
+        table.append(
             [
                 parameter,
                 *(_number(row.ess_per_1000_gradients["worst"]) for row in cells),
                 *(_number(row.scale) for row in cells),
             ]
         )
-    return headings, rows
+    return headings, table
 
 
-def _notes(comparison: Comparison) -> list[str]:
-    """What the tables leave out, which draws are in doubt and why, and what failed."""
-    n_more = len(comparison.parameters) - LARGEST_TABLE
-    notes = [f"and {n_more} more parameters; see to_dataset()"] if n_more > 0 else []
-    notes += [
-        f"{tuner} is in doubt: {', '.join(finding.code for finding in report.warnings)}"
-        for tuner, report in comparison.reports.items()
-        if not report.is_healthy
-    ]
-    return notes + [f"{tuner} failed: {message}" for tuner, message in comparison.failures.items()]
+def _parameters(rows: Sequence[ComparisonRow]) -> list[str]:
+    return list(dict.fromkeys(row.parameter for row in rows))
+
+
+def _left_out(rows: Sequence[ComparisonRow]) -> list[str]:
+    n_more = len(_parameters(rows)) - LARGEST_TABLE
+    return [f"and {n_more} more parameters; see to_dataset()"] if n_more > 0 else []
 
 
 def _rich_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

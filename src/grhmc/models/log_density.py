@@ -284,7 +284,7 @@ class LogDensity:
         Returns
         -------
         ContractReport
-            `passed`, `findings` (each with `name`, `status`, `detail` and the `error` if there was one), and
+            `passed`, `checks` (each with `name`, `status`, `detail` and the `error` if there was one), and
             `raise_if_failed()` for a test suite.
 
         Raises

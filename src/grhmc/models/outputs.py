@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from grhmc.models.log_density import LogDensity
+    from grhmc.models.protocol import Constrains
 
 
 class Outputs(NamedTuple):
@@ -29,12 +29,12 @@ class Outputs(NamedTuple):
     message: str
 
 
-def constrain_each(model: LogDensity, draws: np.ndarray) -> Outputs:
+def constrain_each(model: Constrains, draws: np.ndarray) -> Outputs:
     """`model.constrain`, and where that raises an exception, draw by draw: those that fail are NaN.
 
     Parameters
     ----------
-    model : LogDensity
+    model : LogDensity, or anything else with `constrain`
     draws : ndarray, shape (n, dim)
         At least one.
 
@@ -67,7 +67,7 @@ def describe(error: BaseException) -> str:
 
 
 def _halves(
-    model: LogDensity, draws: np.ndarray, first: int, last: int
+    model: Constrains, draws: np.ndarray, first: int, last: int
 ) -> Iterator[tuple[int, int, Mapping[str, np.ndarray] | Exception]]:
     """The variables of draws from `first` to `last`; where they fail, of each half, down to single draws."""
     try:

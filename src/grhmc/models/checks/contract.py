@@ -1,4 +1,4 @@
-"""Whether a model keeps the contract of `LogDensity`: every promise that can be tested, and what was found in words."""
+"""Whether a model keeps the contract of `LogDensity`: every promise that can be tested, one `Check` each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.models.checks.gradient import REPEATABLE, examine_gradient, find_unused_coordinates
 
 if TYPE_CHECKING:
-    from grhmc.models.log_density import LogDensity
+    from grhmc.models.protocol import Model
 
 MAX_TRIES = 100
 """Draws of a starting point before none counts as finite; as many as the sampler makes."""
@@ -25,7 +25,7 @@ _SHOWN_WIDTH = 18
 
 
 class Check(NamedTuple):
-    """The outcome of one test.
+    """One promise of `LogDensity`, and whether the model keeps it.
 
     Attributes
     ----------
@@ -56,11 +56,11 @@ class ContractReport:
     Attributes
     ----------
     model : str
-    findings : tuple of Check
+    checks : tuple of Check
     """
 
     model: str
-    findings: tuple[Check, ...]
+    checks: tuple[Check, ...]
 
     @property
     def passed(self) -> bool:
@@ -70,7 +70,7 @@ class ContractReport:
     @property
     def failures(self) -> tuple[Check, ...]:
         """Those that failed."""
-        return tuple(finding for finding in self.findings if finding.status == "failed")
+        return tuple(check for check in self.checks if check.status == "failed")
 
     def raise_if_failed(self) -> None:
         """For a test suite.
@@ -85,25 +85,25 @@ class ContractReport:
 
     def __str__(self) -> str:
         lines = [self.model]
-        for finding in self.findings:
-            first, *rest = finding.detail.splitlines() or [""]
-            lines.append(f"  {finding.status:<7} {finding.name:<{_SHOWN_WIDTH}} {first}")
+        for check in self.checks:
+            first, *rest = check.detail.splitlines() or [""]
+            lines.append(f"  {check.status:<7} {check.name:<{_SHOWN_WIDTH}} {first}")
             lines += [f"  {'':<7} {'':<{_SHOWN_WIDTH}} {line}" for line in rest]
-        counts = [sum(f.status == status for f in self.findings) for status in ("ok", "note", "failed")]
+        counts = [sum(f.status == status for f in self.checks) for status in ("ok", "note", "failed")]
         return "\n".join([*lines, "{} ok, {} notes, {} failed".format(*counts)])
 
 
 def check_contract(
-    model: LogDensity, points: np.ndarray | None, *, n_points: int, n_threads: int, tolerance: float, seed: int
+    model: Model, points: np.ndarray | None, *, n_points: int, n_threads: int, tolerance: float, seed: int
 ) -> ContractReport:
     """Run all tests; see `LogDensity.check`."""
-    findings: list[Check] = []
+    checks: list[Check] = []
     if points is None:
         try:
-            finding, points = _find_points(model, n_points, seed)
+            check, points = _find_points(model, n_points, seed)
         except Exception as error:
-            finding, points = _failure("starting point", error), np.empty((0, model.dim))
-        findings.append(finding)
+            check, points = _failure("starting point", error), np.empty((0, model.dim))
+        checks.append(check)
     if len(points):
         tests: tuple[tuple[str, Callable[[], Check]], ...] = (
             ("gradient", lambda: _test_gradient(model, points, tolerance, seed)),
@@ -114,8 +114,8 @@ def check_contract(
             ("every coordinate", lambda: _test_unused(model, points)),
             ("pickling", lambda: _test_pickling(model, points)),
         )
-        findings += [_run(name, test) for name, test in tests]
-    return ContractReport(repr(model), tuple(findings))
+        checks += [_run(name, test) for name, test in tests]
+    return ContractReport(repr(model), tuple(checks))
 
 
 def _run(name: str, test: Callable[[], Check]) -> Check:
@@ -129,7 +129,7 @@ def _failure(name: str, error: Exception) -> Check:
     return Check(name, "failed", f"{type(error).__name__}: {error}", error)
 
 
-def _find_points(model: LogDensity, n_points: int, seed: int) -> tuple[Check, np.ndarray]:
+def _find_points(model: Model, n_points: int, seed: int) -> tuple[Check, np.ndarray]:
     """Starting points where log density and gradient are finite, as many as were found."""
     name = "starting point"
     points: list[np.ndarray] = []
@@ -158,7 +158,7 @@ def _find_points(model: LogDensity, n_points: int, seed: int) -> tuple[Check, np
     return Check(name, "failed", problem), np.empty((0, model.dim))
 
 
-def _evaluate(model: LogDensity, q: np.ndarray) -> tuple[float, np.ndarray, int]:
+def _evaluate(model: Model, q: np.ndarray) -> tuple[float, np.ndarray, int]:
     """Evaluate; raise what the density raised."""
     log_density, gradient, code = model.evaluate(q)
     if code == EXCEPTION:
@@ -166,7 +166,7 @@ def _evaluate(model: LogDensity, q: np.ndarray) -> tuple[float, np.ndarray, int]
     return log_density, gradient, code
 
 
-def _values(model: LogDensity, points: np.ndarray) -> np.ndarray:
+def _values(model: Model, points: np.ndarray) -> np.ndarray:
     """Log density and gradient at each point, shape (n, 1 + dim)."""
     rows = []
     for q in points:
@@ -193,14 +193,14 @@ def _agreement(name: str, what: str, difference: float, remedy: str) -> Check:
     return Check(name, "failed", f"{what} differ by {difference:.0e} of their size; {remedy}")
 
 
-def _test_gradient(model: LogDensity, points: np.ndarray, tolerance: float, seed: int) -> Check:
+def _test_gradient(model: Model, points: np.ndarray, tolerance: float, seed: int) -> Check:
     doubts = [examine_gradient(model, q, tolerance=tolerance, seed=seed) for q in points]
     if any(doubts):
         return Check("gradient", "note", next(filter(None, doubts)))
     return Check("gradient", "ok", f"agrees with finite differences at {len(points)} points")
 
 
-def _test_repeatable(model: LogDensity, points: np.ndarray) -> Check:
+def _test_repeatable(model: Model, points: np.ndarray) -> Check:
     first = _values(model, points)
     backwards = _values(model, points[::-1])[::-1]
     return _agreement(
@@ -211,7 +211,7 @@ def _test_repeatable(model: LogDensity, points: np.ndarray) -> Check:
     )
 
 
-def _test_threads(model: LogDensity, points: np.ndarray, n_threads: int) -> Check:
+def _test_threads(model: Model, points: np.ndarray, n_threads: int) -> Check:
     expected = _values(model, points)
     models = [model.for_thread() for _ in range(n_threads)]
     differences, errors = [0.0] * n_threads, []
@@ -235,18 +235,18 @@ def _test_threads(model: LogDensity, points: np.ndarray, n_threads: int) -> Chec
         thread.join()
     if errors:
         raise next((e for e in errors if not isinstance(e, threading.BrokenBarrierError)), errors[0])
-    finding = _agreement(
+    check = _agreement(
         "threads",
         f"evaluations in {n_threads} threads at once and one after the other",
         max(differences),
         "override for_thread() to give each thread a model of its own",
     )
-    if finding.status == "ok" and model.holds_gil:
-        finding = finding._replace(detail=f"{finding.detail}; they take turns (holds_gil)")
-    return finding
+    if check.status == "ok" and model.holds_gil:
+        check = check._replace(detail=f"{check.detail}; they take turns (holds_gil)")
+    return check
 
 
-def _test_variables(model: LogDensity, points: np.ndarray) -> Check:
+def _test_variables(model: Model, points: np.ndarray) -> Check:
     draws = points.copy()
     values = model.constrain(draws)
     if not np.array_equal(draws, points):
@@ -277,7 +277,7 @@ def _test_variables(model: LogDensity, points: np.ndarray) -> Check:
     return Check("variables", "ok", f"{len(names)}, with the shapes that were promised, for any number of draws")
 
 
-def _test_far_away(model: LogDensity, points: np.ndarray) -> Check:
+def _test_far_away(model: Model, points: np.ndarray) -> Check:
     direction = np.where(np.arange(model.dim) % 2 == 0, 1.0, -1.0)
     for scale in (sign * size for size in _FAR_AWAY for sign in (1, -1)):
         try:
@@ -290,7 +290,7 @@ def _test_far_away(model: LogDensity, points: np.ndarray) -> Check:
     return Check("far away", "ok", f"no exception up to {_FAR_AWAY[-1]:.0e}")
 
 
-def _test_unused(model: LogDensity, points: np.ndarray) -> Check:
+def _test_unused(model: Model, points: np.ndarray) -> Check:
     unused = set.intersection(*(set(find_unused_coordinates(model, q)) for q in points))
     if unused:
         names = ", ".join(model.coordinate_names[j] for j in sorted(unused)[:8])
@@ -298,7 +298,7 @@ def _test_unused(model: LogDensity, points: np.ndarray) -> Check:
     return Check("every coordinate", "ok", "the log density depends on all of them")
 
 
-def _test_pickling(model: LogDensity, points: np.ndarray) -> Check:
+def _test_pickling(model: Model, points: np.ndarray) -> Check:
     try:
         pickled = pickle.dumps(model)
     except Exception as error:

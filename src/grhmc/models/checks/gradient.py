@@ -28,7 +28,7 @@ from grhmc.models.checks.slope_probe import (
 )
 
 if TYPE_CHECKING:
-    from grhmc.models.log_density import LogDensity
+    from grhmc.models.protocol import Evaluates
 
 MAX_FULL_CHECK_DIM = 50
 """Up to this dimension every coordinate is checked on its own."""
@@ -97,7 +97,7 @@ class _Slope(NamedTuple):
 class _Check:
     """One point of one model: what its directions share."""
 
-    def __init__(self, model: LogDensity, point: Point, tolerance: float, seed: int) -> None:
+    def __init__(self, model: Evaluates, point: Point, tolerance: float, seed: int) -> None:
         self.model = model
         self.point = point
         self.tolerance = tolerance
@@ -180,7 +180,7 @@ class _Check:
         return grows and shorter.step < longer.step
 
 
-def examine_gradient(model: LogDensity, q: np.ndarray, *, tolerance: float, seed: int) -> str:
+def examine_gradient(model: Evaluates, q: np.ndarray, *, tolerance: float, seed: int) -> str:
     """Raise `GradientError` if the gradient at `q` is wrong beyond doubt; see `LogDensity.check_gradient`.
 
     Returns
@@ -215,7 +215,7 @@ def examine_gradient(model: LogDensity, q: np.ndarray, *, tolerance: float, seed
     return problem
 
 
-def error_at(model: LogDensity, q: np.ndarray, *, tolerance: float = 1e-3, seed: int = 0) -> GradientError | None:
+def error_at(model: Evaluates, q: np.ndarray, *, tolerance: float = 1e-3, seed: int = 0) -> GradientError | None:
     """What is wrong with the gradient at `q` itself, beyond doubt, whatever it is elsewhere."""
     try:
         problem = _examine_point(model, _evaluate_at_start(model, q), tolerance, seed)
@@ -224,7 +224,7 @@ def error_at(model: LogDensity, q: np.ndarray, *, tolerance: float = 1e-3, seed:
     return problem if isinstance(problem, GradientError) else None
 
 
-def _other_places(model: LogDensity, point: Point, seed: int) -> Iterator[Point]:
+def _other_places(model: Evaluates, point: Point, seed: int) -> Iterator[Point]:
     """The point itself, and other starts: from where to climb."""
     yield point
     rng = np.random.default_rng(seed)
@@ -246,7 +246,7 @@ def _in_words(problem: GradientError | str) -> str:
     )
 
 
-def _examine_point(model: LogDensity, point: Point, tolerance: float, seed: int) -> GradientError | str | None:
+def _examine_point(model: Evaluates, point: Point, tolerance: float, seed: int) -> GradientError | str | None:
     """What is wrong at a point, or what is in doubt there in words, or None."""
     rng = np.random.default_rng(seed)
     check = _Check(model, point, tolerance, seed)
@@ -261,7 +261,7 @@ def _examine_point(model: LogDensity, point: Point, tolerance: float, seed: int)
     return problem
 
 
-def check_gradient(model: LogDensity, q: np.ndarray, *, tolerance: float, seed: int) -> None:
+def check_gradient(model: Evaluates, q: np.ndarray, *, tolerance: float, seed: int) -> None:
     """`examine_gradient`, with a warning of what is in doubt."""
     doubtful = examine_gradient(model, q, tolerance=tolerance, seed=seed)
     if doubtful:
@@ -301,13 +301,13 @@ def _judge(check: _Check, slopes: dict[int, _Slope]) -> GradientError | str | No
     )
 
 
-def find_unused_coordinates(model: LogDensity, q: np.ndarray) -> list[int]:
+def find_unused_coordinates(model: Evaluates, q: np.ndarray) -> list[int]:
     """Coordinates whose gradient is 0, and along which neither density nor gradient changes."""
     point = _evaluate_at_start(model, q)
     return [int(j) for j in np.flatnonzero(point.gradient == 0) if _is_unused(model, point, int(j))]
 
 
-def _is_unused(model: LogDensity, point: Point, j: int) -> bool:
+def _is_unused(model: Evaluates, point: Point, j: int) -> bool:
     for step in (1e-3, -1.0, 1e3):
         moved = point.q.copy()
         moved[j] += step * max(1.0, abs(moved[j]))
@@ -318,7 +318,7 @@ def _is_unused(model: LogDensity, point: Point, j: int) -> bool:
     return True
 
 
-def _evaluate_at_start(model: LogDensity, q: np.ndarray) -> Point:
+def _evaluate_at_start(model: Evaluates, q: np.ndarray) -> Point:
     log_density, gradient, code = model.evaluate(q)
     raise_stored(model, code)
     if code == NON_FINITE_DENSITY:
@@ -337,7 +337,7 @@ def _evaluate_at_start(model: LogDensity, q: np.ndarray) -> Point:
     return Point(q, log_density, gradient)
 
 
-def _check_repeatable(model: LogDensity, point: Point) -> None:
+def _check_repeatable(model: Evaluates, point: Point) -> None:
     """Evaluate elsewhere and then here again: what an evaluation leaves behind shows."""
     raise_stored(model, model.evaluate(point.q + _BASE_STEP)[2])
     log_density, gradient, code = model.evaluate(point.q)
@@ -384,7 +384,7 @@ def _search_directions(check: _Check, rng: np.random.Generator) -> tuple[set[int
     return found, displacement
 
 
-def _gradient_error(model: LogDensity, point: Point, faults: dict[int, float], *, n_checked: int) -> GradientError:
+def _gradient_error(model: Evaluates, point: Point, faults: dict[int, float], *, n_checked: int) -> GradientError:
     indices = list(faults)
     names = tuple(model.coordinate_names[j] for j in indices)
     gradient = point.gradient[indices]

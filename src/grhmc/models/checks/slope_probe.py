@@ -14,7 +14,7 @@ import numpy as np
 from grhmc.density_pointer import EXCEPTION, FINE
 
 if TYPE_CHECKING:
-    from grhmc.models.log_density import LogDensity
+    from grhmc.models.protocol import Evaluates
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 _SYMMETRIC = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
@@ -74,7 +74,7 @@ _WEIGHTS = {id(nodes): (_integral_weights(nodes), _integral_weights(nodes[::2]))
 
 
 def probe(
-    model: LogDensity, point: Point, direction: np.ndarray, step: float, noise_level: float, typical: float
+    model: Evaluates, point: Point, direction: np.ndarray, step: float, noise_level: float, typical: float
 ) -> Probe | None:
     """Look at five points around `point`, or to one side of it at the edge of the support; None where that fails.
 
@@ -143,7 +143,7 @@ def _high_differences(values: np.ndarray) -> float:
     return float(np.sqrt(np.mean([*(third**2 / 20), *(fourth**2 / 70)])))
 
 
-def _along(model: LogDensity, point: Point, direction: np.ndarray, distances: np.ndarray) -> np.ndarray:
+def _along(model: Evaluates, point: Point, direction: np.ndarray, distances: np.ndarray) -> np.ndarray:
     """Log density and slope along `direction`, shape (n, 2); nan from where either is not finite."""
     values = np.full((distances.size, 2), np.nan)
     for row, distance in zip(values, distances, strict=True):
@@ -158,7 +158,7 @@ def _along(model: LogDensity, point: Point, direction: np.ndarray, distances: np
     return values
 
 
-def estimate_noise(model: LogDensity, q: np.ndarray, seed: int) -> float:
+def estimate_noise(model: Evaluates, q: np.ndarray, seed: int) -> float:
     """Standard deviation of the noise of the log density, 0 where none shows; up to 30 evaluations.
 
     High differences of values at equal distances leave of a smooth function nothing and of noise a known multiple. What
@@ -190,7 +190,7 @@ def _noise_of_order(values: np.ndarray, order: int) -> float:
     return float(np.sqrt(np.mean(np.diff(values, order) ** 2) / variance))
 
 
-def displaced(model: LogDensity, point: Point, displacement: np.ndarray) -> Point | None:
+def displaced(model: Evaluates, point: Point, displacement: np.ndarray) -> Point | None:
     """A point off the flat one, but not so far that nothing of the density is left."""
     lowest = point.log_density - 10 - 2 * np.count_nonzero(displacement)
     for shrink in _SHRINKS:
@@ -202,7 +202,7 @@ def displaced(model: LogDensity, point: Point, displacement: np.ndarray) -> Poin
     return None
 
 
-def climb(model: LogDensity, point: Point) -> Point | None:
+def climb(model: Evaluates, point: Point) -> Point | None:
     """A point of higher density, as signs of the gradient lead there, or None; `_MAX_CLIMB` evaluations at most."""
     steps = 0.1 * np.maximum(1.0, np.abs(point.q))
     here = point
@@ -220,7 +220,7 @@ def climb(model: LogDensity, point: Point) -> Point | None:
     return here if here.log_density > point.log_density + 1 else None
 
 
-def raise_stored(model: LogDensity, code: int) -> None:
+def raise_stored(model: Evaluates, code: int) -> None:
     """Raise what the density raised."""
     if code == EXCEPTION:
         raise model.take_exception() or RuntimeError(
