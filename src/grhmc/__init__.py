@@ -21,17 +21,18 @@ from grhmc.outcomes import InitializationError, Outcome, SamplingError
 from grhmc.plotting import plot_crossing_times, plot_ess_comparison, plot_scale_history, plot_trace_with_events
 from grhmc.results.summaries import summary
 from grhmc.sampling import sample
-from grhmc.settings import PaperWarmup, ProcessSettings
+from grhmc.settings import Continuous, Discrete, PaperWarmup
 from grhmc.tuned import Tuned, tune
 
 __all__ = [
     "Comparison",
+    "Continuous",
+    "Discrete",
     "GradientError",
     "InitializationError",
     "LogDensity",
     "Outcome",
     "PaperWarmup",
-    "ProcessSettings",
     "Report",
     "SamplingError",
     "SamplingWarning",

@@ -14,7 +14,7 @@ from grhmc._version import __version__
 from grhmc.adaptation.first_standardization import initial_centre, initial_event_rate, initial_scale
 from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
-from grhmc.argument_checks import check_count
+from grhmc.argument_names import accepts_field_names
 from grhmc.diagnosis import record_diagnosis
 from grhmc.draws_at_stake import (
     attach,
@@ -29,6 +29,7 @@ from grhmc.models.log_density import LogDensity
 from grhmc.models.path_functions import PathFunctionSet
 from grhmc.outcomes import Outcome, SamplingError, explain
 from grhmc.results.datatree import plain_arrays
+from grhmc.results.kept_variables import keep_variables, parse_var_names
 from grhmc.run.chain import Chain
 from grhmc.run.chain_record import ChainRecord, records_of_run
 from grhmc.run.cost import cause_of_cost
@@ -40,48 +41,57 @@ from grhmc.run.snapshots import snapshot
 from grhmc.run.starting_points import find_start, parse_init
 from grhmc.settings import (
     GRADIENT_BUDGET,
-    ONE_DRAW_BUDGET,
-    EventSettings,
-    IntegratorSettings,
-    PaperWarmup,
-    ProcessSettings,
+    Process,
+    ProcessName,
     RunSettings,
+    Scale,
     ScaleSettings,
+    Seed,
+    parse_process,
+    parse_seed,
 )
 
 if TYPE_CHECKING:
     import xarray
 
+ELSEWHERE = {
+    "tolerance": "process=grhmc.Continuous(tolerance=...)",
+    "event_rate": "process=grhmc.Continuous(event_rate=...)",
+    "event_rate_kind": "process=grhmc.Continuous(event_rate_kind=...)",
+    "refreshment": "process=grhmc.Continuous(refreshment=...)",
+    "sample_interval": "process=grhmc.Continuous(sample_interval=...)",
+    "warmup": "process=grhmc.Continuous(warmup=...)",
+    "integrator": "process=grhmc.Discrete(integrator=...) or grhmc.Continuous(integrator=...)",
+    "momentum": "process=grhmc.Discrete(momentum=...)",
+}
+"""Arguments of one process, and how to give them."""
 
+
+@accepts_field_names(ELSEWHERE)
 def sample(
     model: Any,
     *,
-    scale: str | Sequence[float] | np.ndarray = "geo",
+    scale: Scale | Sequence[float] | np.ndarray = "geo",
     draws: int = 1000,
     tune: int = 1000,
     chains: int = 4,
     cores: int | None = None,
-    seed: int | None = None,
+    seed: Seed = None,
     init: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
-    process: str | ProcessSettings = "auto",
-    integrator: str = "auto",
-    tolerance: float | None = None,
-    event_rate: str | float = "tuned",
-    event_rate_kind: str = "constant",
-    refreshment: str | float = "full",
-    sample_interval: float | None = None,
+    process: ProcessName | Process = "discrete",
+    target_accept: float | None = None,
     path_functions: PathFunctionSet | None = None,
-    warmup: str | PaperWarmup = "practical",
+    var_names: Sequence[str] | None = None,
     gradient_budget: int = GRADIENT_BUDGET,
     save_warmup: bool = False,
     progress_bar: bool = True,
     check_gradient: bool = True,
     diagnose: bool = True,
-    random_seed: int | None = None,
+    random_seed: Seed = None,
+    progressbar: bool | None = None,
+    initvals: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
 ) -> xarray.DataTree:
-    """Draw from a posterior by randomized Hamiltonian Monte Carlo, in continuous time or in Metropolized trajectories.
-
-    Which of the two is decided during warm-up, by how much the steps of an adaptive integrator vary.
+    """Draw from a posterior by randomized Hamiltonian Monte Carlo: Metropolized trajectories, or continuous time.
 
     Parameters
     ----------
@@ -93,37 +103,23 @@ def sample(
         geometric mean of these two, by median crossing times, or not at all; numbers fix it.
     draws, tune : int
         Draws kept, and the most draws of warm-up, per chain; it ends sooner once the chains agree about the scale. With
-        ``tune=0`` the scale is what the gradient at the start suggests (or the one given) and the event rate 0.245, or
-        the one given.
+        ``tune=0`` the scale is what the gradient at the start suggests (or the one given).
     chains, cores : int
         Chains, and threads to run them on (default: as many as there are cores, at most one per chain).
-    seed : int
-        The same seed gives the same draws, whatever `cores`. They depend on `chains`, which are tuned together.
+    seed : int, sequence of int or numpy.random.Generator
+        The same seed gives the same draws, whatever `cores`. They depend on `chains`, which are tuned together: the
+        numbers of a sequence are one seed together. From a generator one number is drawn.
     init : array of shape (dim,) or (chains, dim), or mapping of variable names to values
         Where chains start, unconstrained; default: the model's own starting point, or uniform(-2, 2).
-    process : {"auto", "continuous", "discrete"} or ProcessSettings
-        Continuous time with adaptive steps; or Metropolized trajectories of equal steps, exact whatever the step,
-        which is halved where it is far too long. Auto: the discrete one, unless there are arguments that belong to the
-        continuous one alone, or `tune` is below 20; what it was is in ``attrs["process"]``.
-    integrator : {"auto", "splitting", "rkn43", "rkn64", "leapfrog"}
-        Two-stage minimal-norm splitting; Runge-Kutta-Nyström pairs (continuous only); leapfrog (discrete only). Auto:
-        splitting, and for the discrete process the one of its two that goes further per gradient.
-    tolerance : float
-        Of the continuous process, largest local error per step in any standardized coordinate (default: by integrator,
-        `DEFAULT_TOLERANCES`). This controls the bias, which with the splitting a test of paths makes smaller.
-    event_rate : "tuned" or float
-        Momentum refreshments per process time; tuned: one per 1.3 typical times to a U-turn.
-    event_rate_kind : {"constant", "arc_length"}
-        Arc length: `event_rate` is per arc length of the path.
-    refreshment : "full" or float
-        A number φ in [0, 1) keeps that share of the old momentum (Horowitz).
-    sample_interval : float
-        Process time between draws (default: half the tuned time to a U-turn).
+    process : {"discrete", "continuous"}, Discrete or Continuous
+        Metropolized trajectories of equal steps, exact whatever the step; or the process in continuous time, with
+        adaptive steps. What belongs to one of them is an argument of `grhmc.Discrete` or `grhmc.Continuous`.
+    target_accept : float
+        The same as that of ``process=grhmc.Discrete(target_accept=...)``.
     path_functions : PathFunctionSet
         From `path_functions_from_numba`: functions of the parameters to average over the whole path.
-    warmup : "practical", "paper" or PaperWarmup
-        How centre, scale and event rate are found: in windows and rounds of `tune` draws at most, or by the phases of
-        Tran & Kleppe (2024), counted in process time whatever `tune` is, from centre 0 and scale 1.
+    var_names : sequence of str
+        Which of the model's variables the result keeps in ``posterior`` (default: all). All are diagnosed.
     gradient_budget : int
         Gradients per draw that a chain may spend, on average over `tune` and `draws` (of 200 draws at least), and a
         two-hundredth of those that one draw may take. A chain that needs more ends with a SamplingError that says why.
@@ -137,8 +133,8 @@ def sample(
     diagnose : bool
         Look at the draws at the end, warn of what speaks against them, and write it into ``attrs["diagnosis"]``.
         `grhmc.diagnose` does the same later.
-    random_seed : int
-        The same as `seed`.
+    random_seed, progressbar, initvals
+        `seed`, `progress_bar` and `init` by the names that PyMC has for them.
 
     Returns
     -------
@@ -167,23 +163,19 @@ def sample(
     model = check_model(model)
     if not isinstance(diagnose, bool | np.bool_):
         raise TypeError(f"diagnose must be True or False, got {diagnose!r}")
-    check_count("gradient_budget", gradient_budget, at_least=1)
+    kept = parse_var_names(var_names, model)
     settings = RunSettings(
         draws=draws,
         tune=tune,
         chains=chains,
         cores=cores,
-        seed=_one_seed(seed, random_seed),
-        sample_interval=sample_interval,
-        warmup=PaperWarmup.parse(warmup),
+        seed=parse_seed(seed),
+        process=parse_process(process, target_accept),
+        scale=ScaleSettings.parse(scale, model.dim),
         gradient_budget=gradient_budget,
         save_warmup=save_warmup,
         progress_bar=progress_bar,
         check_gradient=check_gradient,
-        integrator=IntegratorSettings(integrator, tolerance, max_gradients_per_draw=ONE_DRAW_BUDGET * gradient_budget),
-        events=EventSettings(event_rate, event_rate_kind, refreshment),
-        process=process if isinstance(process, ProcessSettings) else ProcessSettings(process),
-        scale=ScaleSettings.parse(scale, model.dim),
     )
     stages = [*warmup_stages(settings), final_stage(settings)]
     with CtrlC() as ctrl_c:
@@ -192,7 +184,8 @@ def sample(
         if ctrl_c.error is not None:  # it was raised where C code called back, and nobody heard of it
             raise ctrl_c.error
     checked = model if check_gradient else None
-    return run_to_end(model, settings, run, path_functions, record_diagnosis if diagnose else None, checked)
+    diagnosis = record_diagnosis if diagnose else None
+    return run_to_end(model, settings, run, path_functions, diagnosis, checked, kept)
 
 
 def check_model(model: Any) -> LogDensity:
@@ -251,7 +244,7 @@ def _warn_of_unused_coordinates(model: LogDensity, start: np.ndarray) -> None:
         warnings.warn(
             f"the log density does not depend on {shown}, as seen from the first chain's start: there the posterior "
             "is improper, and its draws will wander off without bound. Give these parameters a prior, or remove them.",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -262,10 +255,11 @@ def run_to_end(
     path_functions: PathFunctionSet | None,
     diagnosis: Callable[[xarray.DataTree, LogDensity | None], None] | None = None,
     checked_model: LogDensity | None = None,
+    kept: tuple[str, ...] | None = None,
 ) -> xarray.DataTree:
     """Advance the chains to their end, show progress, and build the result; what was drawn survives any error.
 
-    `diagnosis`, if any, is called with the result and `checked_model`.
+    `diagnosis`, if any, is called with the whole result and `checked_model`; variables that are not `kept` go then.
     """
     names = () if path_functions is None else path_functions.names
     display = SteadyView(progress_view(len(chains), settings.progress_bar))
@@ -286,8 +280,9 @@ def run_to_end(
                     warnings.warn(f"progress could not be shown: {display.problem}", stacklevel=2)
                 if failure is None and diagnosis is not None:
                     failure = diagnose_whatever_fails(diagnosis, result, checked_model, ctrl_c)
+            keep_variables(result, kept)
             if failure is None:
-                show_warnings(caught, stacklevel=3)
+                show_warnings(caught, stacklevel=4)
         except BaseException as error:
             failure = error
         if failure is not None:
@@ -370,20 +365,12 @@ def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[st
         "scale": settings.scale.tuner,
         "process": "discrete" if chains[0].is_discrete else "continuous",
         "integrator": chains[0].integrator,
-        "tolerance": settings.integrator.effective_tolerance,
-        "event_rate": settings.events.rate,
-        "event_rate_kind": settings.events.kind,
-        "persistence": settings.events.persistence,
+        "tolerance": settings.tolerance,
+        "event_rate": settings.continuous.event_rate,
+        "event_rate_kind": settings.continuous.event_rate_kind,
+        "persistence": settings.continuous.persistence,
         "outcomes": ", ".join(chain.outcome.name for chain in chains),
         "warmup_seconds": float(sum(chain.seconds[0] for chain in chains)),
         "sampling_seconds": float(sum(chain.seconds[1] for chain in chains)),
         **chains[0].model.attributes(),
     }
-
-
-def _one_seed(seed: int | None, random_seed: int | None) -> int:
-    """The seed by either of its names, or a new one."""
-    if seed is not None and random_seed is not None and seed != random_seed:
-        raise ValueError(f"seed and random_seed are the same setting; got {seed} and {random_seed}")
-    chosen = seed if seed is not None else random_seed
-    return chain_generators(None, 1)[0] % 2**32 if chosen is None else chosen

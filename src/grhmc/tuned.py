@@ -9,8 +9,19 @@ from typing import Any
 import numpy as np
 
 from grhmc.adaptation.stages_of_run import warmup_stages
-from grhmc.sampling import check_model, prepare, run_to_end
-from grhmc.settings import EventSettings, IntegratorSettings, PaperWarmup, ProcessSettings, RunSettings, ScaleSettings
+from grhmc.argument_names import accepts_field_names
+from grhmc.sampling import ELSEWHERE, check_model, prepare, run_to_end
+from grhmc.settings import (
+    GRADIENT_BUDGET,
+    Process,
+    ProcessName,
+    RunSettings,
+    Scale,
+    ScaleSettings,
+    Seed,
+    parse_process,
+    parse_seed,
+)
 
 _MIN_TUNE = 20
 
@@ -25,7 +36,8 @@ class Tuned:
         Geometric and arithmetic means over chains, in the units of the unconstrained parameters. The mass matrix that
         corresponds to `scale` is diag(scale**-2); other samplers call scale**2 the (inverse mass or metric) variances.
     event_rate, time_to_u_turn : float
-        Geometric means over chains; per process time, and in process time.
+        Geometric means over chains; per process time, and in process time. The rate of the discrete process is one over
+        the time that a momentum lasts.
     n_gradients : int
         Gradients spent by all chains together.
     names : tuple of str
@@ -45,26 +57,28 @@ class Tuned:
     event_rate_per_chain: np.ndarray
 
 
+@accepts_field_names(ELSEWHERE)
 def tune(
     model: Any,
     *,
-    scale: str = "geo",
+    scale: Scale = "geo",
     tune: int = 1000,
     chains: int = 4,
     cores: int | None = None,
-    seed: int | None = None,
+    seed: Seed = None,
     init: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
-    integrator: str = "auto",
-    tolerance: float | None = None,
-    event_rate: str | float = "tuned",
-    event_rate_kind: str = "constant",
-    warmup: str | PaperWarmup = "practical",
+    process: ProcessName | Process = "discrete",
+    target_accept: float | None = None,
+    gradient_budget: int = GRADIENT_BUDGET,
     progress_bar: bool = True,
     check_gradient: bool = True,
+    random_seed: Seed = None,
+    progressbar: bool | None = None,
+    initvals: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
 ) -> Tuned:
     """Find the diagonal scale, centre and event rate of a posterior, without drawing from it afterwards.
 
-    Parameters are those of `sample`; `tune` must be at least 20.
+    Parameters are those of `sample`, and so is the process; `tune` must be at least 20.
 
     Returns
     -------
@@ -78,14 +92,12 @@ def tune(
         tune=tune,
         chains=chains,
         cores=cores,
-        seed=seed,
-        warmup=PaperWarmup.parse(warmup),
+        seed=parse_seed(seed),
+        process=parse_process(process, target_accept),
+        scale=ScaleSettings.parse(scale, model.dim),
+        gradient_budget=gradient_budget,
         progress_bar=progress_bar,
         check_gradient=check_gradient,
-        process=ProcessSettings("continuous"),
-        integrator=IntegratorSettings(integrator, tolerance),
-        events=EventSettings(event_rate, event_rate_kind),
-        scale=ScaleSettings.parse(scale, model.dim),
     )
     run = prepare(model, settings, warmup_stages(settings), init, None)
     result = run_to_end(model, settings, run, None)

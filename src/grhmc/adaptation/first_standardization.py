@@ -78,7 +78,7 @@ def _no_larger_than_curvature_allows(
 
 def initial_event_rate(settings: RunSettings, dim: int) -> float:
     """The user's rate, or what is right for a standard normal in many dimensions."""
-    if not isinstance(settings.events.rate, str):
-        return float(settings.events.rate)
-    rate = INITIAL_EVENT_RATE / settings.events.u_turn_factor
-    return rate if settings.events.kind == "constant" else rate / np.sqrt(dim)
+    if not isinstance(settings.continuous.event_rate, str):
+        return float(settings.continuous.event_rate)
+    rate = INITIAL_EVENT_RATE / settings.u_turn_factor
+    return rate if settings.continuous.event_rate_kind == "constant" else rate / np.sqrt(dim)

@@ -19,10 +19,10 @@ def warmup_stages(settings: RunSettings) -> list[Stage]:
     tuner = SCALE_TUNERS.get(settings.scale.tuner, FIXED)
     warmup = settings.warmup
     if isinstance(warmup, PaperWarmup):
-        rate = settings.events.rate
+        rate = settings.continuous.event_rate
         return paper_stages(
             tuner,
-            tune_event_rate=settings.events.is_tuned,
+            tune_event_rate=settings.continuous.tunes_event_rate,
             event_rate=warmup.event_rate if isinstance(rate, str) else float(rate),
             time_factor=warmup.time_factor,
             apply_at_crossing=warmup.apply_at_crossing,
@@ -31,11 +31,11 @@ def warmup_stages(settings: RunSettings) -> list[Stage]:
     return practical_stages(
         settings.tune,
         tuner,
-        tune_event_rate=settings.events.is_tuned,
-        u_turn_factor=settings.events.u_turn_factor,
+        tune_event_rate=settings.continuous.tunes_event_rate,
+        u_turn_factor=settings.u_turn_factor,
         draw_spacing=settings.sample_interval,
         u_turns_per_draw=settings.u_turns_per_draw,
-        tune_length=settings.process.u_turns_per_refreshment is None,
+        tune_length=settings.discrete.u_turns_per_refreshment is None,
     )
 
 

@@ -16,9 +16,18 @@ from grhmc._terminal import accept_all_characters
 from grhmc._version import __version__
 from grhmc.cli.messages import exit_if_interrupted, readable_errors, readable_warnings
 from grhmc.cli.output import save_result
+from grhmc.cli.process_options import (
+    BudgetOption,
+    IntegratorOption,
+    ProcessOption,
+    TargetOption,
+    ToleranceOption,
+    chosen_process,
+)
 from grhmc.cli.sample_command import is_model_path, load_model, sample_command
 from grhmc.cli.summary_table import summary_table
 from grhmc.paper.command import ListOptionsCommand, paper
+from grhmc.settings import GRADIENT_BUDGET
 
 # What takes long to import is imported by the commands, so that --help and --version answer at once.
 if TYPE_CHECKING:
@@ -122,8 +131,11 @@ def compare_command(
     draws: _Draws = 1000,
     tune: _Tune = 1000,
     chains: _Chains = 4,
-    integrator: Annotated[str | None, typer.Option(help="splitting, rkn43 or rkn64.")] = None,
-    tolerance: Annotated[float | None, typer.Option(help="Largest local error per step.")] = None,
+    process: ProcessOption = "discrete",
+    integrator: IntegratorOption = None,
+    target_accept: TargetOption = None,
+    tolerance: ToleranceOption = None,
+    gradient_budget: BudgetOption = GRADIENT_BUDGET,
 ) -> None:
     """Compare the scale tuners on a data set, on one of the targets of Tran & Kleppe (2024), or on a model."""
     from grhmc.comparison.run import compare
@@ -135,8 +147,8 @@ def compare_command(
             tune=tune,
             chains=chains,
             seed=seed,
-            integrator=integrator,
-            tolerance=tolerance,
+            process=chosen_process(process, integrator, tolerance, target_accept),
+            gradient_budget=gradient_budget,
         )
     Console().print(comparison)
     exit_if_interrupted(*comparison.results.values())

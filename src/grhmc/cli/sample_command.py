@@ -13,7 +13,16 @@ import typer
 
 from grhmc.cli.messages import ERROR, IN_DOUBT, exit_if_interrupted, readable_errors, readable_warnings
 from grhmc.cli.output import check_output, save_result, saving_what_was_drawn
+from grhmc.cli.process_options import (
+    BudgetOption,
+    IntegratorOption,
+    ProcessOption,
+    TargetOption,
+    ToleranceOption,
+    chosen_process,
+)
 from grhmc.cli.summary_table import summary_table
+from grhmc.settings import GRADIENT_BUDGET, Scale
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
@@ -71,12 +80,12 @@ def sample_command(
     chains: Annotated[int, typer.Option(min=1)] = 4,
     cores: Annotated[int | None, typer.Option(min=1)] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")] = None,
-    scale: Annotated[str, typer.Option(help="isg, vari, geo, mct or identity.")] = "geo",
-    process: Annotated[
-        str, typer.Option(help="auto, continuous, or discrete: Metropolized trajectories of equal steps.")
-    ] = "auto",
-    integrator: Annotated[str, typer.Option(help="auto, splitting, rkn43, rkn64 or leapfrog.")] = "auto",
-    tolerance: Annotated[float | None, typer.Option(help="Largest local error per step.")] = None,
+    scale: Annotated[Scale, typer.Option(help="How the diagonal scale is tuned.")] = "geo",
+    process: ProcessOption = "discrete",
+    integrator: IntegratorOption = None,
+    target_accept: TargetOption = None,
+    tolerance: ToleranceOption = None,
+    gradient_budget: BudgetOption = GRADIENT_BUDGET,
     save_warmup: Annotated[bool, typer.Option(help="Keep the draws of the warm-up.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 3 if the draws are in doubt.")] = False,
 ) -> None:
@@ -91,6 +100,7 @@ def sample_command(
     from grhmc.sampling import sample
 
     with readable_errors():
+        chosen = chosen_process(process, integrator, tolerance, target_accept)
         if output is not None:
             check_output(output)
         with readable_warnings():
@@ -106,9 +116,8 @@ def sample_command(
                 cores=cores,
                 seed=seed,
                 scale=scale,
-                process=process,
-                integrator=integrator,
-                tolerance=tolerance,
+                process=chosen,
+                gradient_budget=gradient_budget,
                 save_warmup=save_warmup,
             )
             saved = None if output is None else save_result(result, output)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 
 from grhmc.argument_checks import check_choice
+from grhmc.argument_names import accepts_field_names
 from grhmc.comparison.comparison import Comparison
 from grhmc.comparison.rows import ESS_KINDS, ComparisonRow, TunerSummary
 from grhmc.diagnosis import SamplingWarning, warn_of_several
 from grhmc.outcomes import SamplingError
 from grhmc.results.summaries import effective_sample_size, iterate_parameters, largest_r_hat
-from grhmc.sampling import sample
-from grhmc.settings import SCALES, IntegratorSettings, ProcessSettings
+from grhmc.sampling import ELSEWHERE, sample
+from grhmc.settings import GRADIENT_BUDGET, SCALES, Process, ProcessName, Scale, Seed, parse_seed
 
 if TYPE_CHECKING:
     import xarray
@@ -25,19 +26,24 @@ if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
 
 
+@accepts_field_names(ELSEWHERE)
 def compare(
     model: LogDensity,
-    scales: Sequence[str] = ("vari", "isg", "mct", "geo"),
+    scales: Sequence[Scale] = ("vari", "isg", "mct", "geo"),
     *,
     draws: int = 1000,
     tune: int = 1000,
     chains: int = 4,
     cores: int | None = None,
-    seed: int | None = None,
+    seed: Seed = None,
+    init: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
+    process: ProcessName | Process = "discrete",
+    target_accept: float | None = None,
+    gradient_budget: int = GRADIENT_BUDGET,
     progress_bar: bool = True,
-    process: str | ProcessSettings = "continuous",
-    integrator: str | None = None,
-    tolerance: float | None = None,
+    random_seed: Seed = None,
+    progressbar: bool | None = None,
+    initvals: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Sample a model once with each scale tuner, from the same starting points.
 
@@ -46,10 +52,10 @@ def compare(
     model : LogDensity
     scales : sequence of str
         Tuners: "vari", "isg", "mct", "geo", "identity".
-    draws, tune, chains, cores, progress_bar, process, integrator, tolerance
-        As in `sample`.
-    seed : int, optional
+    seed : int, sequence of int or numpy.random.Generator, optional
         Of every run.
+    draws, tune, chains, cores, init, process, target_accept, gradient_budget, progress_bar
+        As in `sample`, and so are the other names of some of them.
 
     Returns
     -------
@@ -70,7 +76,7 @@ def compare(
         Once, if the draws of a tuner are in doubt: its findings name the tuner.
     """
     scales = _check_scales(scales)
-    seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+    seed = parse_seed(seed)
     results: dict[str, xarray.DataTree] = {}
     failures: dict[str, str] = {}
     last_error = None
@@ -88,9 +94,10 @@ def compare(
                     chains=chains,
                     cores=cores,
                     seed=seed,
+                    init=init,
                     process=process,
-                    integrator=IntegratorSettings().name if integrator is None else integrator,
-                    tolerance=tolerance,
+                    target_accept=target_accept,
+                    gradient_budget=gradient_budget,
                     progress_bar=progress_bar,
                 )
         except SamplingError as error:
@@ -110,7 +117,10 @@ def compare(
 
 
 def compare_results(
-    results: dict[str, xarray.DataTree], *, failures: dict[str, str] | None = None, seed: int = -1
+    results: dict[str, xarray.DataTree],
+    *,
+    failures: dict[str, str] | None = None,
+    seed: int | tuple[int, ...] = -1,
 ) -> Comparison:
     """Compare runs of one model that are already there.
 
@@ -120,7 +130,7 @@ def compare_results(
         From `sample`, by what to call each.
     failures : dict of str to str, optional
         Messages of runs that have no result.
-    seed : int
+    seed : int or tuple of int
         For the record.
 
     Returns
@@ -178,7 +188,7 @@ def _summarize(tuner: str, result: xarray.DataTree, rows: Sequence[ComparisonRow
     )
 
 
-def _check_scales(scales: Sequence[str]) -> tuple[str, ...]:
+def _check_scales(scales: Sequence[Scale]) -> tuple[Scale, ...]:
     if isinstance(scales, str):
         raise TypeError(f'scales must be a sequence of names, got "{scales}"; write ("{scales}",)')
     names = tuple(scales)

@@ -208,4 +208,4 @@ def warn_of_several(reports: Mapping[str, Report]) -> None:
     names = ", ".join(dict.fromkeys(name for name, _ in serious))
     lines = "\n".join(f"- {finding}" for finding in findings)
     message = f"the draws of {names} are in doubt (Comparison.reports):\n{lines}"
-    warnings.warn(SamplingWarning(message, Report(findings)), stacklevel=3)
+    warnings.warn(SamplingWarning(message, Report(findings)), stacklevel=4)  # past `compare`

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from grhmc import sample
+from grhmc import Continuous, sample
 from grhmc.models.log_density import LogDensity
 from grhmc.paper.cache import cached
 from grhmc.paper.canvas import BEFORE, colour, new_figure, save
@@ -54,10 +54,8 @@ def median_crossing_times(
         chains=_CHAINS,
         cores=cores,
         seed=seed,
-        process="continuous",
         init=start,
-        event_rate=event_rate,
-        sample_interval=_SPACING,
+        process=Continuous(event_rate=event_rate, sample_interval=_SPACING),
         progress_bar=False,
         diagnose=False,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from grhmc import sample
+from grhmc import Continuous, sample
 from grhmc.models.analytic import gaussian
 from grhmc.paper.canvas import MEDIAN, new_figure, save
 from grhmc.paper.document import Picture
@@ -35,12 +35,8 @@ def path_of(scale: tuple[float, float], seed: int) -> tuple[np.ndarray, np.ndarr
         tune=0,
         chains=1,
         seed=seed,
-        process="continuous",
         init=[0.0, 0.0],
-        integrator="rkn64",
-        tolerance=1e-6,
-        event_rate=EVENT_RATE,
-        sample_interval=_SPACING,
+        process=Continuous("rkn64", 1e-6, event_rate=EVENT_RATE, sample_interval=_SPACING),
         progress_bar=False,
         diagnose=False,
     )

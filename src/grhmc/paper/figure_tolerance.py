@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
-from grhmc import sample
+from grhmc import Continuous, sample
 from grhmc.paper.cache import cached
 from grhmc.paper.canvas import new_figure, plain_log_axis, save
 from grhmc.paper.cells import SAMPLE_INTERVAL, TRAJECTORIES, Cell, CellResult
@@ -15,7 +16,7 @@ from grhmc.paper.document import Picture
 from grhmc.paper.effective_size import monitor_ess
 from grhmc.paper.reading import evaluations, unconstrained_draws
 from grhmc.paper.targets import TARGETS
-from grhmc.settings import DEFAULT_TOLERANCES
+from grhmc.settings import DEFAULT_TOLERANCES, ContinuousIntegrator
 
 SHOWN_TARGETS = ("G1", "NG2", "NG3", "BLR1")
 TOLERANCES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
@@ -83,12 +84,13 @@ def _run(tuned: CellResult, integrator: str, tolerance: float, cores: int) -> di
         chains=TRAJECTORIES,
         cores=cores,
         seed=tuned.cell.seed,
-        process="continuous",
         init=tuned.last,
-        integrator=integrator,
-        tolerance=tolerance,
-        event_rate=float(np.exp(np.log(tuned.event_rate).mean())),
-        sample_interval=SAMPLE_INTERVAL,
+        process=Continuous(
+            cast(ContinuousIntegrator, integrator),
+            tolerance,
+            event_rate=float(np.exp(np.log(tuned.event_rate).mean())),
+            sample_interval=SAMPLE_INTERVAL,
+        ),
         progress_bar=False,
         diagnose=False,
     )

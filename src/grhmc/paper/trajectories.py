@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
-from grhmc import PaperWarmup, sample
+from grhmc import Continuous, PaperWarmup, sample
 from grhmc.models.log_density import LogDensity
 from grhmc.outcomes import Outcome
 from grhmc.paper.cells import LSODA, SAMPLE_INTERVAL, TRAJECTORIES, Cell
 from grhmc.paper.lsoda.lsoda_run import Trajectories, sample_with_lsoda
 from grhmc.paper.reading import evaluations, unconstrained_draws
+from grhmc.settings import ContinuousIntegrator, Scale
 
 
 def starting_points(cell: Cell, dim: int) -> np.ndarray:
@@ -31,19 +34,17 @@ def run_trajectories(cell: Cell, model: LogDensity, cores: int) -> Trajectories:
 def _with_own_integrator(cell: Cell, model: LogDensity, cores: int) -> Trajectories:
     result = sample(
         model,
-        scale=cell.method,
+        scale=cast(Scale, cell.method),
         draws=cell.draws,
         chains=TRAJECTORIES,
         cores=cores,
         seed=cell.seed,
-        process="continuous",
         init=starting_points(cell, model.dim),
-        integrator=cell.integrator,
-        tolerance=cell.tolerance,
-        sample_interval=SAMPLE_INTERVAL,
-        warmup=PaperWarmup(
-            u_turn_factor=cell.u_turn_factor,
-            apply_at_crossing=cell.applies_at_crossing,
+        process=Continuous(
+            cast(ContinuousIntegrator, cell.integrator),
+            cell.tolerance,
+            sample_interval=SAMPLE_INTERVAL,
+            warmup=PaperWarmup(u_turn_factor=cell.u_turn_factor, apply_at_crossing=cell.applies_at_crossing),
         ),
         progress_bar=False,
         diagnose=False,  # the report compares the draws with what is known of the target

@@ -121,8 +121,8 @@ class Chain:
         self.outcome = Outcome.RUNNING
         self.seconds = np.zeros(2)  # of warm-up and of sampling
         self.sampling_start = np.zeros(len(AT_SAMPLING_START))
-        self.is_discrete = settings.process_kind == "discrete"
-        self.integrator = settings.integrator.first
+        self.is_discrete = settings.is_discrete
+        self.integrator = settings.first_integrator
         self.time_per_gradient = np.zeros(len(SYMPLECTIC_INTEGRATORS))  # of discrete steps: what rounds have found
         self.n_repeats = 0  # of the present stage, because it cost too much
         self.is_agreed = False  # with the other chains about the scale
@@ -148,9 +148,9 @@ class Chain:
         if records is None:
             (records,) = records_of_run(settings, stages, model.dim, path_functions[2], 1)
         self.records = records
-        events = settings.events
         write_fixed_settings(settings, self.process.settings)
-        renew_rate_tuner(self.process, event_rate * events.u_turn_factor if events.is_tuned else event_rate)
+        is_tuned = settings.continuous.tunes_event_rate
+        renew_rate_tuner(self.process, event_rate * settings.u_turn_factor if is_tuned else event_rate)
         n_paid = max(sum(stage.n_draws for stage in stages), FEWEST_DRAWS_PAID)
         self.process.settings.most_gradients = n_paid * settings.gradient_budget
         self._check_start(place(self.process, start, _FIRST_STEP))
@@ -363,7 +363,7 @@ class Chain:
         if kernel["tune_length"][0] == 1:
             length = self._persistent_length
             self.u_turns_per_draw = spacing_of_draws(process.length_tuner, length / time_to_u_turn)
-            allowed = LENGTH_RANGES[self.settings.process.momentum]
+            allowed = LENGTH_RANGES[self.settings.discrete.momentum]
             factor = min(max(factor * length_change(process.length_tuner), allowed.shortest), allowed.longest)
         kernel.u_turns_per_refreshment = factor
         kernel.tune_length = int(stage.tune_length)
@@ -374,7 +374,7 @@ class Chain:
         step = self.trajectory_step
         process.clock.trajectory_step = step
         kernel.trajectories_per_draw = 1
-        if self.settings.process.momentum == "persistent" and not stage.is_warmup:
+        if self.settings.discrete.momentum == "persistent" and not stage.is_warmup:
             spacing = self.u_turns_per_draw * time_to_u_turn
             kernel.trajectories_per_draw = max(1, int(spacing / self._persistent_length + _ROUNDING))
         if stage.tune_step:

@@ -103,7 +103,7 @@ def allow_for_noise(chain: Chain) -> None:
         point, direction = centre + scale * process.step.position, scale * process.step.momentum
         chain.noise, n_gradients = measure_noise(chain.model, point, direction, step)
         process.clock.n_gradients += n_gradients
-    target = chain.settings.process.effective_target_accept(chain.integrator)
+    target = chain.settings.discrete.effective_target_accept(chain.integrator)
     if chain.noise >= SMALLEST_NOISE:
         target *= possible_acceptance(_DOUBT * chain.noise)
     kernel.target_acceptance = target

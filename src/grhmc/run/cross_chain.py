@@ -16,7 +16,7 @@ def adapt_across_chains(chains: Sequence[Chain]) -> None:
         stage_index=first.stage_index,
         is_discrete=first.is_discrete,
         integrator=first.integrator,
-        chooses_integrator=first.settings.integrator.is_open,
+        chooses_integrator=first.settings.chooses_integrator,
     )
     decisions = pool([chain.findings() for chain in chains], situation)
     for chain, decision in zip(chains, decisions, strict=True):

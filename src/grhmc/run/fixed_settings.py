@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 def write_fixed_settings(settings: RunSettings, kernel: np.recarray) -> None:
     """Write what no stage changes into the kernel's settings."""
-    integrator, events, discrete = settings.integrator, settings.events, settings.process
-    kernel.tolerance = integrator.effective_tolerance
-    kernel.largest_step = integrator.largest_step
-    kernel.step_floor = integrator.step_floor
-    kernel.divergence_threshold = integrator.divergence_threshold
-    kernel.max_gradients_per_draw = integrator.max_gradients_per_draw
-    is_constant = events.kind == "constant"
+    limits, continuous, discrete = settings.limits, settings.continuous, settings.discrete
+    kernel.tolerance = settings.tolerance
+    kernel.largest_step = limits.largest_step
+    kernel.step_floor = limits.step_floor
+    kernel.divergence_threshold = limits.divergence_threshold
+    kernel.max_gradients_per_draw = settings.max_gradients_per_draw
+    is_constant = continuous.event_rate_kind == "constant"
     kernel.rate = CONSTANT_RATE if is_constant else ARC_LENGTH_RATE
     kernel.law = GAUSSIAN_LAW if is_constant else SPEED_WEIGHTED_LAW
-    kernel.persistence = events.persistence
+    kernel.persistence = continuous.persistence
     kernel.momentum_factor = 1.0
     kernel.momentum = PERSISTENT if discrete.momentum == "persistent" else FRESH
     kernel.length_law = UNIFORM_LENGTH if discrete.length_law == "uniform" else EXPONENTIAL_LENGTH

@@ -7,7 +7,9 @@ import numpy as np
 _WORD = (1 << 64) - 1
 
 
-def chain_generators(seed: int | None, chains: int) -> tuple[int, list[np.random.Generator]]:
+def chain_generators(
+    seed: int | tuple[int, ...] | None, chains: int
+) -> tuple[int | tuple[int, ...], list[np.random.Generator]]:
     """A generator per chain, the same whatever the executor; also the seed, drawn from the system if None."""
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])

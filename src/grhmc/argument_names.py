@@ -1,0 +1,98 @@
+"""Names of keyword arguments: those of other packages for ours, and the nearest to one that nobody knows."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numpy as np
+
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C", bound=type)
+
+FIELD_NAMES = {"random_seed": "seed", "progressbar": "progress_bar", "initvals": "init"}
+"""Our arguments by the names that PyMC and others have for them."""
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """``"; did you mean 'x'?"``, or an empty string if nothing is like it."""
+    found = difflib.get_close_matches(str(name), [str(known) for known in names], n=1, cutoff=0.6)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def accepts_field_names(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a function whose signature has `FIELD_NAMES` beside our own names.
+
+    The function gets what was given by the other name by ours. Its signature stays what it is, for `help` and type
+    checkers.
+
+    Parameters
+    ----------
+    elsewhere : mapping of str to str
+        Names of arguments that something else has, and how to write them there.
+
+    Raises
+    ------
+    TypeError
+        When called with a name that the function does not have; or with two names of one setting, unless the values
+        are equal.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        parameters = inspect.signature(function).parameters
+
+        @functools.wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            given: dict[str, Any] = dict(kwargs)
+            for name in given:
+                if name not in parameters:
+                    raise TypeError(_unknown(function.__name__, name, parameters, elsewhere))
+            for other, ours in FIELD_NAMES.items():
+                value = given.pop(other, None)
+                if value is None:
+                    continue
+                if ours in given and given[ours] is not None and not _are_equal(given[ours], value):
+                    raise TypeError(
+                        f"{ours} and {other} are the same setting; got {ours}={given[ours]!r} and {other}={value!r}"
+                    )
+                given[ours] = value
+            return cast(Any, function)(*args, **given)
+
+        return called
+
+    return decorate
+
+
+def explains_unknown_names(cls: C) -> C:
+    """Decorate a dataclass: the TypeError for a name that it does not have says which is nearest."""
+    initialize = cls.__init__
+    parameters = inspect.signature(initialize).parameters
+
+    @functools.wraps(initialize)
+    def called(self: Any, *args: Any, **kwargs: Any) -> None:
+        for name in kwargs:
+            if name not in parameters:
+                raise TypeError(_unknown(cls.__name__, name, parameters, {}))
+        initialize(self, *args, **kwargs)
+
+    cls.__init__ = called
+    return cls
+
+
+def _unknown(function: str, name: str, parameters: Iterable[str], elsewhere: Mapping[str, str]) -> str:
+    known = [parameter for parameter in parameters if parameter != "self"]
+    hint = f"; write {elsewhere[name]}" if name in elsewhere else nearest(name, [*known, *elsewhere])
+    return f"{function}() has no argument {name!r}{hint or '; it has ' + ', '.join(known)}"
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    try:
+        return bool(np.array_equal(one, other))
+    except ValueError:  # mappings of arrays
+        return False

@@ -1,0 +1,47 @@
+"""Options of the commands that choose the process and what belongs to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grhmc.settings.names import ProcessName
+
+if TYPE_CHECKING:
+    from grhmc.settings import Process
+
+ProcessOption = Annotated[
+    ProcessName, typer.Option(help="discrete: Metropolized trajectories of equal steps. continuous: adaptive steps.")
+]
+IntegratorOption = Annotated[
+    str | None,
+    typer.Option(help="Of discrete: auto, splitting or leapfrog. Of continuous: splitting, rkn43 or rkn64."),
+]
+ToleranceOption = Annotated[float | None, typer.Option(help="Of continuous: largest local error per step.")]
+TargetOption = Annotated[float | None, typer.Option(help="Of discrete: mean acceptance that the step is tuned to.")]
+BudgetOption = Annotated[
+    int, typer.Option(min=1, help="Gradients per draw that a chain may spend on average, before it gives up.")
+]
+
+
+def chosen_process(
+    process: ProcessName, integrator: str | None, tolerance: float | None, target_accept: float | None
+) -> Process:
+    """The process that the options ask for.
+
+    Raises
+    ------
+    ValueError
+        If an option belongs to the other process, or a value is not accepted.
+    """
+    from grhmc.settings import Continuous, Discrete
+
+    settings: dict[str, Any] = {} if integrator is None else {"integrator": integrator}
+    if process == "continuous":
+        if target_accept is not None:
+            raise ValueError("--target-accept is for --process discrete; the continuous process has --tolerance")
+        return Continuous(tolerance=tolerance, **settings)
+    if tolerance is not None:
+        raise ValueError("--tolerance is for --process continuous; the discrete process has --target-accept")
+    return Discrete(target_accept=target_accept, **settings)

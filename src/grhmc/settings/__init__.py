@@ -1,0 +1,49 @@
+"""Every setting of a run, validated on construction. Frozen: what a chain was started with cannot change under it."""
+
+from grhmc.settings.names import (
+    CONTINUOUS_INTEGRATORS,
+    DEFAULT_TARGET_ACCEPT,
+    DEFAULT_TOLERANCES,
+    SCALES,
+    SYMPLECTIC_INTEGRATORS,
+    ContinuousIntegrator,
+    DiscreteIntegrator,
+    EventRateKind,
+    LengthLaw,
+    Momentum,
+    ProcessName,
+    Scale,
+    WarmupName,
+)
+from grhmc.settings.process import Continuous, Discrete, Process, parse_process
+from grhmc.settings.run import GRADIENT_BUDGET, RunSettings, StepLimits
+from grhmc.settings.scale import ScaleSettings
+from grhmc.settings.seed import Seed, parse_seed
+from grhmc.settings.warmup import PaperWarmup
+
+__all__ = [
+    "CONTINUOUS_INTEGRATORS",
+    "DEFAULT_TARGET_ACCEPT",
+    "DEFAULT_TOLERANCES",
+    "GRADIENT_BUDGET",
+    "SCALES",
+    "SYMPLECTIC_INTEGRATORS",
+    "Continuous",
+    "ContinuousIntegrator",
+    "Discrete",
+    "DiscreteIntegrator",
+    "EventRateKind",
+    "LengthLaw",
+    "Momentum",
+    "PaperWarmup",
+    "Process",
+    "ProcessName",
+    "RunSettings",
+    "Scale",
+    "ScaleSettings",
+    "Seed",
+    "StepLimits",
+    "WarmupName",
+    "parse_process",
+    "parse_seed",
+]

@@ -1,0 +1,48 @@
+"""The published warm-up of the continuous process, in process time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grhmc.argument_checks import check_choice, check_number
+from grhmc.settings.names import WARMUPS
+
+
+@dataclass(frozen=True)
+class PaperWarmup:
+    """The tuning phases of Tran & Kleppe (2024), in process time.
+
+    6000 units for centre and scale (MCT: 1000, then 5000), then 5000 for the event rate. Integrals run from the start
+    of a phase; centre and scale start at 0 and 1 and change after the first 5 % of it.
+
+    Attributes
+    ----------
+    event_rate : float
+        λ while the scale is tuned.
+    time_factor : float
+        Multiplies the length of every phase.
+    apply_at_crossing : bool
+        MCT: change a scale at every crossing, as published, rather than at momentum refreshments.
+    u_turn_factor : float
+        c in λ = 1/(c τ): the published rule has 1, the published numbers look like 1.3 (docs/paper.md).
+    """
+
+    event_rate: float = 0.2
+    time_factor: float = 1.0
+    apply_at_crossing: bool = True
+    u_turn_factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number("event_rate", self.event_rate, above=0.0)
+        check_number("time_factor", self.time_factor, above=0.0)
+        check_number("u_turn_factor", self.u_turn_factor, above=0.0)
+
+    @classmethod
+    def parse(cls, warmup: str | PaperWarmup) -> PaperWarmup | None:
+        """From a user's argument: None stands for the practical warm-up."""
+        if isinstance(warmup, cls):
+            return warmup
+        if not isinstance(warmup, str):
+            raise TypeError(f"warmup must be 'practical', 'paper' or a PaperWarmup, got {warmup!r}")
+        check_choice("warmup", warmup, WARMUPS, " or a PaperWarmup")
+        return cls() if warmup == "paper" else None
