@@ -18,7 +18,7 @@ from grhmc.models.analytic import independent_normals
 from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
 from grhmc.run.seeds import chain_generators
-from grhmc.settings import INTEGRATORS, IntegratorSettings, RunSettings
+from grhmc.settings import CONTINUOUS_INTEGRATORS, Continuous, RunSettings
 
 DIMENSIONS = (2, 10, 100, 1000)
 N_BLOCKS = 200
@@ -53,7 +53,7 @@ def bare_seconds(model, n_calls: int) -> float:
 def sampler_seconds(model, integrator: str, block_gradients: int) -> tuple[float, float]:
     """Seconds per gradient, and gradients per unit of process time."""
     n_draws = int(min(N_BLOCKS * block_gradients, MAX_BYTES_OF_DRAWS / (8 * model.dim)))
-    settings = RunSettings(draws=n_draws, tune=0, chains=1, seed=1, integrator=IntegratorSettings(integrator))
+    settings = RunSettings(draws=n_draws, tune=0, chains=1, seed=1, process=Continuous(integrator))
     _, (rng,) = chain_generators(1, 1)
     chain = Chain(
         model,
@@ -84,7 +84,7 @@ def main() -> None:
         model = independent_normals(np.ones(dim)).log_density()
         n_calls = max(10, int(BLOCK_SECONDS / (5e-9 + 0.7e-9 * dim)))
         bare = 1e9 * bare_seconds(model, n_calls)
-        for integrator in INTEGRATORS:
+        for integrator in CONTINUOUS_INTEGRATORS:
             seconds, per_time = sampler_seconds(model, integrator, max(50, n_calls // 10))
             total = 1e9 * seconds
             figures = f"{bare:7.1f} {total:8.1f} {total - bare:9.1f} {allowed(dim):8.0f} {per_time:9.2f}"

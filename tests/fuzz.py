@@ -27,9 +27,9 @@ LAST_COUNTS = Path(__file__).parent / "data" / "fuzz_counts.csv"
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "continuous": {"process": "continuous"},
-    "Runge-Kutta-Nyström": {"process": "continuous", "integrator": "rkn43"},
-    "leapfrog": {"process": "discrete", "integrator": "leapfrog"},
-    "fresh momenta, one chain": {"process": grhmc.ProcessSettings("discrete", momentum="fresh"), "chains": 1},
+    "Runge-Kutta-Nyström": {"process": grhmc.Continuous(integrator="rkn43")},
+    "leapfrog": {"process": grhmc.Discrete(integrator="leapfrog")},
+    "fresh momenta, one chain": {"process": grhmc.Discrete(momentum="fresh"), "chains": 1},
     "gradients, two chains": {"scale": "isg", "chains": 2},
     "variances, one chain": {"scale": "vari", "chains": 1},
     "crossing times": {"scale": "mct", "tune": 100},

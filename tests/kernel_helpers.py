@@ -22,7 +22,7 @@ from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
 from grhmc.run.cross_chain import adapt_across_chains
 from grhmc.sampling import final_stage, prepare, warmup_stages
-from grhmc.settings import EventSettings, IntegratorSettings, ProcessSettings, RunSettings, ScaleSettings
+from grhmc.settings import Continuous, Discrete, RunSettings, ScaleSettings, StepLimits
 
 INTEGRATORS = ("splitting", "rkn43", "rkn64")
 
@@ -158,26 +158,29 @@ def run_settings(
     sample_interval: float | None = 1.0,
     save_warmup: bool = False,
     n_time_averages: int = 50,
-    event_rate: str | float = 0.5,
-    event_rate_kind: str = "constant",
-    refreshment: str | float = "full",
+    event_rate: Any = 0.5,
+    event_rate_kind: Any = "constant",
+    refreshment: Any = "full",
     process: str = "continuous",
-    **integrator: Any,
+    name: Any = None,
+    tolerance: float | None = None,
+    max_gradients_per_draw: int | None = None,
+    **limits: Any,
 ) -> RunSettings:
-    """Settings in which everything is fixed unless asked for; `integrator` goes to `IntegratorSettings`."""
+    """Settings in which everything is fixed unless asked for; `name` is the integrator's, `limits` of the steps."""
+    continuous = Continuous(name or "splitting", tolerance, event_rate, event_rate_kind, refreshment, sample_interval)
     return RunSettings(
         draws=draws,
         tune=tune,
         chains=chains,
         seed=seed,
-        sample_interval=sample_interval,
         save_warmup=save_warmup,
         n_time_averages=n_time_averages,
         progress_bar=False,
         check_gradient=False,
-        integrator=IntegratorSettings(**integrator),
-        events=EventSettings(event_rate, event_rate_kind, refreshment),
-        process=ProcessSettings(process),
+        process=Discrete(integrator=name or "auto") if process == "discrete" else continuous,
+        one_draw_budget=max_gradients_per_draw,
+        limits=StepLimits(**limits),
         scale=ScaleSettings.parse(scale, dim),
     )
 

@@ -135,9 +135,8 @@ def run(target: Target, arguments: dict[str, object], seed: int) -> tuple[np.nda
 def measure(target: Target, scale: str, configuration: str, budget: float) -> dict[str, str]:
     """One line of the results."""
     integrator, _, tolerance = configuration.partition(":")
-    arguments: dict[str, object] = {"scale": scale, "integrator": integrator}
-    if tolerance:
-        arguments["tolerance"] = float(tolerance)
+    process = grhmc.Continuous(integrator, float(tolerance) if tolerance else None)  # pyright: ignore[reportArgumentType]
+    arguments: dict[str, object] = {"scale": scale, "process": process}
     known = known_answer(target)
     sums: Sums | None = None
     gradients, process_time, sizes = 0, 0.0, []

@@ -255,9 +255,9 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "mct": {"scale": "mct"},
     "continuous": {"process": "continuous"},
     "continuous_isg": {"process": "continuous", "scale": "isg"},
-    "fresh": {"process": grhmc.ProcessSettings("discrete", momentum="fresh")},
-    "discrete_leapfrog": {"process": "discrete", "integrator": "leapfrog"},
-    "discrete_splitting": {"process": "discrete", "integrator": "splitting"},
+    "fresh": {"process": grhmc.Discrete(momentum="fresh")},
+    "discrete_leapfrog": {"process": grhmc.Discrete(integrator="leapfrog")},
+    "discrete_splitting": {"process": grhmc.Discrete(integrator="splitting")},
 }
 """Ours: a name, and the arguments of `sample` that make it."""
 

@@ -29,9 +29,7 @@ def path(scale):
         chains=1,
         seed=8,
         init=[-1.0, -10.0],
-        event_rate=0.25,
-        sample_interval=RESOLUTION,
-        integrator="rkn64",
+        process=grhmc.Continuous(event_rate=0.25, sample_interval=RESOLUTION, integrator="rkn64"),
         progress_bar=False,
     )
     position = np.asarray(result["unconstrained_posterior"]["position"])[0]

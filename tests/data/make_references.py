@@ -118,8 +118,7 @@ def by_long_run(data: datasets.BinaryRegressionData) -> Estimate:
     result = grhmc.sample(
         logistic_regression(data.design_matrix, data.response, PRIOR_VARIANCE),
         scale="geo",
-        integrator="rkn64",
-        tolerance=1e-6,
+        process=grhmc.Continuous(integrator="rkn64", tolerance=1e-6),
         draws=RUN_DRAWS,
         seed=20240101,
         progress_bar=False,

@@ -23,12 +23,14 @@ from short_runs import SD, draws_of, sample
     ],
 )
 def test_every_way_to_write_a_start_is_the_same_start(init: Any) -> None:
-    result = sample(init=init, sample_interval=1e-3, tune=0, draws=1)
+    result = sample(init=init, process=grhmc.Continuous(sample_interval=1e-3), tune=0, draws=1)
     np.testing.assert_allclose(draws_of(result)[:, 0], np.broadcast_to(SD, (2, 3)), rtol=0.02)
 
 
 def test_every_chain_can_have_its_own_start() -> None:
-    result = sample(init=[[1.0, 0.1, 10.0], [-1.0, -0.1, -10.0]], sample_interval=1e-3, tune=0, draws=1)
+    result = sample(
+        init=[[1.0, 0.1, 10.0], [-1.0, -0.1, -10.0]], process=grhmc.Continuous(sample_interval=1e-3), tune=0, draws=1
+    )
     np.testing.assert_allclose(draws_of(result)[:, 0], np.array([SD, -SD]), rtol=0.02)
 
 
@@ -39,13 +41,13 @@ def test_init_is_not_changed() -> None:
 
 
 def test_without_init_chains_start_between_minus_two_and_two() -> None:
-    result = sample(sample_interval=1e-6, tune=0, draws=1, chains=20, scale=SD)
+    result = sample(process=grhmc.Continuous(sample_interval=1e-6), tune=0, draws=1, chains=20, scale=SD)
     assert np.all(np.abs(draws_of(result)) < 2.1)
     assert np.std(draws_of(result)) > 0.5
 
 
 def test_draws_are_sample_interval_apart() -> None:
-    times = sample(sample_interval=0.7)["sample_stats"]["process_time"]
+    times = sample(process=grhmc.Continuous(sample_interval=0.7))["sample_stats"]["process_time"]
     np.testing.assert_allclose(np.diff(times), 0.7)
 
 
@@ -57,7 +59,7 @@ def test_draws_are_half_a_u_turn_apart_by_default() -> None:
 
 
 def test_a_fixed_event_rate_stays() -> None:
-    result = sample(event_rate=0.25, draws=2000)
+    result = sample(process=grhmc.Continuous(event_rate=0.25), draws=2000)
     np.testing.assert_array_equal(result["tuning"]["event_rate"], 0.25)
     assert result.attrs["event_rate"] == 0.25
     n_events, time = result["sample_stats"]["n_events"].sum("draw"), result["sample_stats"]["process_time"]
@@ -84,7 +86,7 @@ def test_every_tuner_finds_independent_scales(scale: str) -> None:
 
 def test_no_warm_up_is_defined() -> None:
     """The event rate is 1/(1.3 π), and draws are half of π apart."""
-    result = sample(tune=0, draws=500, save_warmup=True, diagnose=False)
+    result = sample(process="continuous", tune=0, draws=500, save_warmup=True, diagnose=False)
     np.testing.assert_allclose(result["tuning"]["event_rate"], 1.0 / (1.3 * math.pi))
     np.testing.assert_allclose(np.diff(result["sample_stats"]["process_time"]), 0.5 * math.pi)
     assert not any(name.startswith("warmup") for name in result.children)
@@ -96,7 +98,7 @@ def test_a_single_draw_is_enough() -> None:
 
 
 def test_a_tighter_tolerance_costs_more_gradients_and_keeps_the_energy() -> None:
-    loose, tight = sample(tolerance=0.05), sample(tolerance=1e-4)
+    loose, tight = sample(process=grhmc.Continuous(tolerance=0.05)), sample(process=grhmc.Continuous(tolerance=1e-4))
     assert tight["sample_stats"]["n_gradients"].sum() > 3 * loose["sample_stats"]["n_gradients"].sum()
     assert (
         np.abs(tight["sample_stats"]["energy_error"]).max() < 0.1 * np.abs(loose["sample_stats"]["energy_error"]).max()
@@ -105,12 +107,12 @@ def test_a_tighter_tolerance_costs_more_gradients_and_keeps_the_energy() -> None
 
 
 def test_partial_refreshment_is_recorded() -> None:
-    assert sample(refreshment=0.5).attrs["persistence"] == 0.5
+    assert sample(process=grhmc.Continuous(refreshment=0.5)).attrs["persistence"] == 0.5
 
 
 def test_the_papers_warm_up_can_be_shortened() -> None:
     warmup = grhmc.PaperWarmup(time_factor=0.2, event_rate=0.3)
-    result = sample(warmup=warmup)
+    result = sample(process=grhmc.Continuous(warmup=warmup))
     assert float(result["sample_stats"]["process_time"][0, 0]) > 0.2 * 11_000
     np.testing.assert_allclose(result["tuning"]["scale"], np.broadcast_to(SD, (2, 3)), rtol=0.3)
 
@@ -143,3 +145,50 @@ def test_lines_of_progress_go_to_standard_error_only(capfd: pytest.CaptureFixtur
 def test_no_progress_bar_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     sample()
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_short_warm_up_is_the_discrete_processs_too() -> None:
+    for tune in (0, 5, 19):
+        result = sample(tune=tune, diagnose=False)
+        assert result.attrs["process"] == "discrete"
+        assert "acceptance_rate" in result["sample_stats"]
+        assert np.all(np.isfinite(draws_of(result)))
+
+
+def test_the_fields_names_give_the_same_draws() -> None:
+    expected = draws_of(sample(seed=3, init=[1.0, 0.1, 10.0]))
+    settings: dict[str, Any] = {"draws": 100, "tune": 100, "chains": 2, "cores": 1}
+    found = grhmc.sample(model(), random_seed=3, initvals=[1.0, 0.1, 10.0], progressbar=False, **settings)
+    np.testing.assert_array_equal(draws_of(found), expected)
+
+
+def test_a_sequence_and_a_generator_are_seeds() -> None:
+    np.testing.assert_array_equal(draws_of(sample(seed=[1, 2])), draws_of(sample(seed=np.array([1, 2]))))
+    first = sample(seed=np.random.default_rng(1))
+    np.testing.assert_array_equal(draws_of(sample(seed=np.random.default_rng(1))), draws_of(first))
+    np.testing.assert_array_equal(draws_of(sample(seed=int(first.attrs["seed"]))), draws_of(first))
+
+
+def test_the_target_of_the_discrete_process_has_two_places() -> None:
+    beside, inside = sample(target_accept=0.6), sample(process=grhmc.Discrete(target_accept=0.6))
+    np.testing.assert_array_equal(draws_of(beside), draws_of(inside))
+    assert np.any(draws_of(sample()) != draws_of(beside))
+
+
+def test_variables_that_are_not_asked_for_are_left_out() -> None:
+    result = sample(var_names=["b"], save_warmup=True)
+    for group in ("posterior", "warmup_posterior"):
+        assert list(result[group].data_vars) == ["b"]
+    whole = sample(save_warmup=True)
+    np.testing.assert_array_equal(result["posterior"]["b"], whole["posterior"]["b"])
+    np.testing.assert_array_equal(draws_of(result), draws_of(whole))
+    assert result["posterior"].attrs["inference_library"] == "grhmc"
+
+
+def test_tuning_is_of_the_process_that_sample_uses() -> None:
+    settings: dict[str, Any] = {"tune": 300, "chains": 2, "seed": 1, "progress_bar": False}
+    tuned, tuning = grhmc.tune(model(), **settings), sample(tune=300)["tuning"]
+    np.testing.assert_allclose(tuned.scale_per_chain, tuning["scale"])
+    np.testing.assert_allclose(tuned.event_rate_per_chain, tuning["event_rate"])
+    continuous = grhmc.tune(model(), process=grhmc.Continuous(event_rate=0.25), **settings)
+    np.testing.assert_array_equal(continuous.event_rate_per_chain, 0.25)

@@ -24,6 +24,8 @@ import grhmc
 signal.signal(signal.SIGINT, signal.default_int_handler)  # the parent may run without
 kind, settings, n_calls = sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3])
 settings = {"seed": 1, "tune": 20, "progress_bar": False} | settings
+if "continuous" in settings:
+    settings["process"] = grhmc.Continuous(**settings.pop("continuous"))
 lock, count, handled = threading.Lock(), 0, threading.Event()
 
 
@@ -108,7 +110,9 @@ def test_an_interrupt_while_sampling_keeps_the_draws_and_says_so() -> None:
 
 
 def test_an_interrupt_of_compiled_code_is_prompt_and_keeps_the_draws() -> None:
-    outcome = interrupted_run("compiled", {"draws": 200_000, "chains": 2, "integrator": "rkn64", "tolerance": 1e-12})
+    outcome = interrupted_run(
+        "compiled", {"draws": 200_000, "chains": 2, "continuous": {"integrator": "rkn64", "tolerance": 1e-12}}
+    )
     assert outcome["shape"][0] in (1, 2)  # on a busy machine one may be far behind
     assert 0 < outcome["shape"][1] < 200_000
     assert outcome["finite"]

@@ -87,7 +87,7 @@ def test_models_with_transformed_parameters_give_both_kinds_of_draws() -> None:
     np.testing.assert_array_equal(result["posterior"]["x"], np.exp(draws_of(result)[..., 0]))
     np.testing.assert_array_equal(result["unconstrained_posterior"]["unconstrained"], ["log_x"])
     assert float(result["posterior"]["x"].mean()) == pytest.approx(1.0, rel=0.15)
-    start = sample(Exponential(), tune=0, draws=1, sample_interval=1e-6)
+    start = sample(Exponential(), tune=0, draws=1, process=grhmc.Continuous(sample_interval=1e-6))
     np.testing.assert_allclose(draws_of(start), 0.5, atol=1e-3)
 
 

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 import grhmc
 from grhmc import sampling
-from grhmc.settings import IntegratorSettings, ProcessSettings
+from grhmc.settings import RunSettings
 
 GRADIENTS_PER_DRAW = 2000
-BUDGET = functools.partial(IntegratorSettings, max_gradients_per_draw=GRADIENTS_PER_DRAW)
+BUDGET = functools.partial(RunSettings, one_draw_budget=GRADIENTS_PER_DRAW)
 
 STRESS = settings(
     max_examples=50,
@@ -36,7 +36,7 @@ STRESS = settings(
 def quiet_sample(model: grhmc.LogDensity, **arguments: Any) -> Any:
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
-        patch.setattr(sampling, "IntegratorSettings", BUDGET)
+        patch.setattr(sampling, "RunSettings", BUDGET)
         return grhmc.sample(model, progress_bar=False, **arguments)
 
 
@@ -74,7 +74,6 @@ def targets(draw: st.DrawFn) -> grhmc.LogDensity:
 
 common = {
     "scale": st.sampled_from(["isg", "vari", "geo", "mct", "identity", 1e-3, 1e3]),
-    "sample_interval": st.sampled_from([None, 0.01, 1.0]),
     "draws": st.integers(1, 30),
     "tune": st.sampled_from([0, 1, 5, 20, 60]),
     "chains": st.integers(1, 3),
@@ -85,26 +84,29 @@ common = {
 continuous = st.fixed_dictionaries(
     common
     | {
-        "process": st.just("continuous"),
-        "integrator": st.sampled_from(["splitting", "rkn43", "rkn64"]),
-        "tolerance": st.sampled_from([None, 1.0, 0.3, 1e-2]),
-        "event_rate": st.sampled_from(["tuned", 0.05, 1.0, 20.0]),
-        "event_rate_kind": st.sampled_from(["constant", "arc_length"]),
-        "refreshment": st.sampled_from(["full", 0.0, 0.7]),
+        "process": st.builds(
+            grhmc.Continuous,
+            integrator=st.sampled_from(["splitting", "rkn43", "rkn64"]),
+            tolerance=st.sampled_from([None, 1.0, 0.3, 1e-2]),
+            event_rate=st.sampled_from(["tuned", 0.05, 1.0, 20.0]),
+            event_rate_kind=st.sampled_from(["constant", "arc_length"]),
+            refreshment=st.sampled_from(["full", 0.0, 0.7]),
+            sample_interval=st.sampled_from([None, 0.01, 1.0]),
+        ),
     }
 )
 discrete = st.fixed_dictionaries(
     common
     | {
         "process": st.builds(
-            lambda law, **settings: ProcessSettings("discrete", **law, **settings),
+            lambda law, **settings: grhmc.Discrete(**law, **settings),
             law=st.sampled_from(
                 [{}, {"momentum": "fresh"}, {"momentum": "fresh", "length_law": "exponential"}],
             ),
             target_accept=st.sampled_from([None, 0.5, 0.95]),
             u_turns_per_refreshment=st.sampled_from([None, 0.1, 2.0]),
+            integrator=st.sampled_from(["splitting", "leapfrog"]),
         ),
-        "integrator": st.sampled_from(["splitting", "leapfrog"]),
     }
 )
 
@@ -147,11 +149,11 @@ class Fault(RuntimeError):
 
 
 WAYS = [
-    ("continuous", "splitting"),
-    ("continuous", "rkn43"),
-    ("continuous", "rkn64"),
-    ("discrete", "splitting"),
-    ("discrete", "leapfrog"),
+    grhmc.Continuous("splitting"),
+    grhmc.Continuous("rkn43"),
+    grhmc.Continuous("rkn64"),
+    grhmc.Discrete(integrator="splitting"),
+    grhmc.Discrete(integrator="leapfrog"),
 ]
 
 
@@ -165,7 +167,7 @@ WAYS = [
     st.floats(-4, 4),
 )
 def test_a_density_that_fails_at_random_calls_does_no_more_than_end_the_run(
-    seed: int, probability: float, kind: str, process: tuple[str, str], scale: str, log_size: float
+    seed: int, probability: float, kind: str, process: Any, scale: str, log_size: float
 ) -> None:
     size = 10.0**log_size
     rng, lock = np.random.default_rng(seed), threading.Lock()
@@ -192,8 +194,7 @@ def test_a_density_that_fails_at_random_calls_does_no_more_than_end_the_run(
             chains=2,
             cores=2,
             seed=seed,
-            process=process[0],
-            integrator=process[1],
+            process=process,
             scale=scale,
         )
     except Fault as error:
@@ -206,7 +207,7 @@ def test_a_density_that_fails_at_random_calls_does_no_more_than_end_the_run(
 
 
 @pytest.mark.parametrize("integrator", ["splitting", "rkn43", "rkn64"])
-def test_noise_in_the_density_ends_in_a_warning_or_an_error(integrator: str) -> None:
+def test_noise_in_the_density_ends_in_a_warning_or_an_error(integrator: Any) -> None:
     """What every call remembers, or draws at random, is found at the start; here nobody looks."""
     rng = np.random.default_rng(1)
 
@@ -216,5 +217,5 @@ def test_noise_in_the_density_ends_in_a_warning_or_an_error(integrator: str) -> 
     with pytest.warns(grhmc.SamplingWarning, match="the log density is noisy"):
         grhmc.sample(
             grhmc.from_python(density, 2), check_gradient=False, cores=1, draws=300, tune=100, seed=1,
-            integrator=integrator, process="continuous", progress_bar=False,
+            process=grhmc.Continuous(integrator=integrator), progress_bar=False,
         )  # fmt: skip

@@ -20,9 +20,10 @@ PAPER_TIME = 1e6
 """Process time behind a published n_ode: ten trajectories of 100 000."""
 
 
-def compiled_draws(model, **settings) -> np.ndarray:
+def compiled_draws(model, *, event_rate: float, **settings) -> np.ndarray:
     """Draws of `grhmc.sample` with RKN 6(4) at 1e-6, shape (chain, draw, dim)."""
-    result = grhmc.sample(model, integrator="rkn64", tolerance=1e-6, progress_bar=False, **settings)
+    process = grhmc.Continuous("rkn64", 1e-6, event_rate=event_rate, sample_interval=0.5)
+    result = grhmc.sample(model, process=process, progress_bar=False, **settings)
     return np.asarray(result["posterior"]["x"])
 
 
@@ -35,14 +36,10 @@ def test_same_seed_same_path(name, scale):
     lsoda = sample_with_lsoda(
         model, scale=np.array(scale), draws=30, sample_interval=0.5, start=start, seed=4, event_rate=0.4
     )
-    compiled = compiled_draws(
-        model, scale=scale, draws=30, tune=0, chains=2, sample_interval=0.5, init=start, seed=4, event_rate=0.4
-    )
+    compiled = compiled_draws(model, scale=scale, draws=30, tune=0, chains=2, init=start, seed=4, event_rate=0.4)
     np.testing.assert_allclose(lsoda.draws, compiled, atol=2e-4)
     # Negative control: another seed gives another path.
-    other = compiled_draws(
-        model, scale=scale, draws=30, tune=0, chains=2, sample_interval=0.5, init=start, seed=5, event_rate=0.4
-    )
+    other = compiled_draws(model, scale=scale, draws=30, tune=0, chains=2, init=start, seed=5, event_rate=0.4)
     assert np.max(np.abs(other - compiled)) > 0.1
 
 
@@ -84,10 +81,9 @@ def test_lsoda_and_the_compiled_process_agree_on_every_estimate(method):
         chains=n,
         seed=8,
         init=start,
-        integrator="rkn64",
-        tolerance=1e-6,
-        sample_interval=2.0,
-        warmup=grhmc.PaperWarmup(time_factor=factor),
+        process=grhmc.Continuous(
+            integrator="rkn64", tolerance=1e-6, sample_interval=2.0, warmup=grhmc.PaperWarmup(time_factor=factor)
+        ),
         progress_bar=False,
     )
     tuning = result["tuning"]

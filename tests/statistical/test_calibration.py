@@ -124,7 +124,8 @@ def geweke(*, fault: float = 1.0, n_sweeps: int = 2500) -> np.ndarray:
         y = q[0] + math.exp(q[1]) * q[2:] + ERROR * rng.standard_normal(N_GROUPS)
         result = grhmc.sample(
             grhmc.from_numba(hierarchical, 2 + N_GROUPS, data=(y,)), scale=np.ones(2 + N_GROUPS), init=q, draws=1,
-            tune=0, chains=1, cores=1, seed=sweep, sample_interval=6.0, event_rate=0.5, tolerance=0.01,
+            tune=0, chains=1, cores=1, seed=sweep,
+            process=grhmc.Continuous(sample_interval=6.0, event_rate=0.5, tolerance=0.01),
             check_gradient=False, progress_bar=False,
         )  # fmt: skip
         q = fault * result["unconstrained_posterior"]["position"].to_numpy()[0, 0]

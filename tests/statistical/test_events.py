@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import grhmc
@@ -9,7 +11,7 @@ from exact_expectations import assert_exact
 from grhmc.adaptation.stages_of_run import final_stage
 from grhmc.models.analytic import AnalyticTarget, independent_normals, paper_target
 from grhmc.sampling import prepare
-from grhmc.settings import EventSettings, IntegratorSettings, RunSettings, ScaleSettings
+from grhmc.settings import Continuous, RunSettings, ScaleSettings
 
 # What a run warns of is not the question here.
 pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
@@ -27,26 +29,26 @@ def target_of(name: str) -> AnalyticTarget:
 @pytest.mark.parametrize("kind", ["constant", "arc_length"])
 @pytest.mark.parametrize("name", ["two normals", "NG2", "G4"])
 def test_every_event_rate_and_refreshment_gives_exact_moments(
-    name: str, kind: str, refreshment: str | float, integrator: str
+    name: str, kind: Any, refreshment: Any, integrator: Any
 ) -> None:
     assert_exact(
         target_of(name),
         draws=16_000,
         largest_standard_error=0.02,
-        event_rate_kind=kind,
-        refreshment=refreshment,
-        integrator=integrator,
+        process=grhmc.Continuous(event_rate_kind=kind, refreshment=refreshment, integrator=integrator),
     )
 
 
 @pytest.mark.parametrize("integrator", ["splitting", "rkn43", "rkn64"])
 @pytest.mark.parametrize("refreshment", ["full", 0.7])
-def test_moments_are_exact_in_one_dimension(refreshment: str | float, integrator: str) -> None:
-    assert_exact(target_of("N(0, 1)"), draws=16_000, refreshment=refreshment, integrator=integrator)
+def test_moments_are_exact_in_one_dimension(refreshment: Any, integrator: Any) -> None:
+    assert_exact(
+        target_of("N(0, 1)"), draws=16_000, process=grhmc.Continuous(refreshment=refreshment, integrator=integrator)
+    )
 
 
 @pytest.mark.parametrize("integrator", ["splitting", "rkn43", "rkn64"])
-def test_a_quiet_path_in_one_dimension_keeps_its_energy(integrator: str) -> None:
+def test_a_quiet_path_in_one_dimension_keeps_its_energy(integrator: Any) -> None:
     """At an amplitude of 0.01 the next event of the arc-length rate is about 100 time units away.
 
     A path that has lost its energy by then waits for ever: in one dimension this happens once in some 10 000 events.
@@ -56,9 +58,7 @@ def test_a_quiet_path_in_one_dimension_keeps_its_energy(integrator: str) -> None
         tune=0,
         chains=1,
         seed=1,
-        sample_interval=100.0,
-        integrator=IntegratorSettings(integrator),
-        events=EventSettings(rate=1e-9, kind="arc_length"),
+        process=Continuous(integrator, event_rate=1e-9, event_rate_kind="arc_length", sample_interval=100.0),
         scale=ScaleSettings.parse([1.0], 1),
     )
     (chain,) = prepare(target_of("N(0, 1)").log_density(), settings, [final_stage(settings)], [0.0], None)
@@ -74,14 +74,12 @@ def test_a_quiet_path_in_one_dimension_keeps_its_energy(integrator: str) -> None
 @pytest.mark.parametrize("kind", ["constant", "arc_length"])
 @pytest.mark.parametrize("event_rate", [0.1, 1.0])
 @pytest.mark.parametrize("name", ["G3", "NG3"])
-def test_moments_are_exact_whatever_the_event_rate(name: str, event_rate: float, kind: str) -> None:
+def test_moments_are_exact_whatever_the_event_rate(name: str, event_rate: float, kind: Any) -> None:
     assert_exact(
         target_of(name),
         draws=16_000,
         largest_standard_error=0.05,
-        event_rate=event_rate,
-        event_rate_kind=kind,
-        sample_interval=2.0,
+        process=grhmc.Continuous(event_rate=event_rate, event_rate_kind=kind, sample_interval=2.0),
         scale="vari",
     )
 
@@ -91,13 +89,16 @@ def test_moments_are_exact_with_a_refreshment_that_changes_little() -> None:
         target_of("NG2"),
         draws=16_000,
         largest_standard_error=0.02,
-        event_rate=1.0,
-        refreshment=0.9,
-        sample_interval=2.0,
+        process=grhmc.Continuous(event_rate=1.0, refreshment=0.9, sample_interval=2.0),
     )
 
 
 @pytest.mark.parametrize("sample_interval", [0.3, 10.0])
 def test_moments_are_exact_whatever_the_sample_interval(sample_interval: float) -> None:
     """A draw every fraction of a step, and one every few paths."""
-    assert_exact(target_of("NG2"), draws=16_000, largest_standard_error=0.04, sample_interval=sample_interval)
+    assert_exact(
+        target_of("NG2"),
+        draws=16_000,
+        largest_standard_error=0.04,
+        process=grhmc.Continuous(sample_interval=sample_interval),
+    )

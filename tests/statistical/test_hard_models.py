@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -131,7 +131,7 @@ PROCESSES = ("continuous", "discrete")
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("process", PROCESSES)
 @pytest.mark.parametrize("name", HARD)
-def test_a_hard_model_is_sampled_rightly_or_warned_of(name: str, process: str, seed: int) -> None:
+def test_a_hard_model_is_sampled_rightly_or_warned_of(name: str, process: Any, seed: int) -> None:
     hard = HARD[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", grhmc.SamplingWarning)
@@ -163,7 +163,7 @@ def test_a_missed_neck_is_warned_of_though_no_chain_is_suspicious_by_itself(seed
         ("far away", "discrete"),
     ],
 )
-def test_what_can_be_sampled_is_not_warned_of(name: str, process: str) -> None:
+def test_what_can_be_sampled_is_not_warned_of(name: str, process: Any) -> None:
     result = grhmc.sample(HARD[name].model(), process=process, seed=3, progress_bar=False)
     assert result.attrs["diagnosis"].count('"warning"') == 0
 
@@ -172,7 +172,7 @@ def test_what_can_be_sampled_is_not_warned_of(name: str, process: str) -> None:
 @pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")
 @pytest.mark.parametrize("process", PROCESSES)
 @pytest.mark.parametrize("name", HARD)
-def test_a_hard_model_is_sampled_rightly_or_warned_of_with_twenty_seeds(name: str, process: str) -> None:
+def test_a_hard_model_is_sampled_rightly_or_warned_of_with_twenty_seeds(name: str, process: Any) -> None:
     """But for one seed: of 120 runs of the banana by trajectories one had missed both ends, and said nothing."""
     wrong = []
     for seed in range(20):

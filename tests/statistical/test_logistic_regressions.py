@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import functools
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from monte_carlo import Expectation, assert_expectations, compare
 FILE = Path(__file__).parents[1] / "data" / "logistic_regression_references.csv"
 DATA_SETS = {"BLR1": datasets.pima, "BLR2": datasets.german_credit}
 TUNERS = ("vari", "isg", "mct", "geo")
-INTEGRATORS = ("splitting", "rkn43", "rkn64")
+PROCESSES = (grhmc.Discrete(integrator="splitting"), grhmc.Continuous("rkn43"), grhmc.Continuous("rkn64"))
 
 # What a run warns of is not the question here.
 pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
@@ -78,16 +78,16 @@ def test_the_two_references_agree(target: str) -> None:
     assert np.all(np.abs(known.run_sd - known.sd) < 4.0 * np.hypot(known.sd_error, known.run_sd_error))
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("process", PROCESSES, ids=["discrete", "rkn43", "rkn64"])
 @pytest.mark.parametrize("tuner", TUNERS)
 @pytest.mark.parametrize("target", DATA_SETS)
-def test_posterior_moments_are_right(target: str, tuner: str, integrator: str) -> None:
+def test_posterior_moments_are_right(target: str, tuner: Any, process: Any) -> None:
     data = DATA_SETS[target]()
     model = logistic_regression(data.design_matrix, data.response)
 
     def run(draws: int, seed: int):
         result = grhmc.sample(
-            model, scale=tuner, integrator=integrator, draws=draws, tune=500, seed=seed, cores=2, progress_bar=False
+            model, scale=tuner, process=process, draws=draws, tune=500, seed=seed, cores=2, progress_bar=False
         )
         return result["posterior"]["x"].to_numpy()
 
@@ -95,6 +95,6 @@ def test_posterior_moments_are_right(target: str, tuner: str, integrator: str) -
         run,
         lambda draws: compare(draws, expectations(target)),
         draws=3000,
-        seed=seed_for(target, tuner, integrator),
+        seed=seed_for(target, tuner, process.integrator),
         largest_standard_error=0.03,
     )

@@ -14,7 +14,7 @@ from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
 from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW
 from grhmc.models.analytic import AnalyticTarget, independent_normals, paper_target
 from grhmc.sampling import prepare, run_to_end
-from grhmc.settings import EventSettings, IntegratorSettings, RunSettings, ScaleSettings
+from grhmc.settings import Continuous, RunSettings, ScaleSettings
 from monte_carlo import assert_expectations
 
 DRAWS = 4000
@@ -23,7 +23,7 @@ DRAWS = 4000
 pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
 
 
-def assert_exact_with_law(target: AnalyticTarget, *, law: int, kind: str, **event_settings: Any) -> None:
+def assert_exact_with_law(target: AnalyticTarget, *, law: int, kind: Any, **event_settings: Any) -> None:
     """The usual check of a run at a fixed scale, its refreshment law overwritten."""
     model = target.log_density()
 
@@ -34,8 +34,7 @@ def assert_exact_with_law(target: AnalyticTarget, *, law: int, kind: str, **even
             cores=2,
             seed=seed,
             progress_bar=False,
-            integrator=IntegratorSettings("rkn43"),
-            events=EventSettings(kind=kind, **event_settings),
+            process=Continuous("rkn43", event_rate_kind=kind, **event_settings),
             scale=ScaleSettings.parse(target.sd, target.dim),
         )
         chains = prepare(model, settings, [*warmup_stages(settings), final_stage(settings)], None, None)
@@ -72,7 +71,7 @@ def test_constant_rate_with_the_speed_weighted_law_is_noticed(name: str) -> None
 
 @pytest.mark.parametrize(("law", "kind"), [(SPEED_WEIGHTED_LAW, "arc_length"), (GAUSSIAN_LAW, "constant")])
 @pytest.mark.parametrize("name", LOW_DIMENSIONAL)
-def test_the_same_run_with_the_right_law_passes(name: str, law: int, kind: str) -> None:
+def test_the_same_run_with_the_right_law_passes(name: str, law: int, kind: Any) -> None:
     assert_exact_with_law(LOW_DIMENSIONAL[name](), law=law, kind=kind)
 
 
@@ -87,7 +86,7 @@ def normals_with_rescaled_gradient(q, gradient, sd, factor):
     return log_density
 
 
-def assert_normals_are_exact(target: AnalyticTarget, factor: np.ndarray, *, scale: str | np.ndarray) -> None:
+def assert_normals_are_exact(target: AnalyticTarget, factor: np.ndarray, *, scale: Any) -> None:
     """The usual check of normals whose gradient is wrong by a factor."""
     model = grhmc.from_numba(normals_with_rescaled_gradient, target.dim, data=(target.sd, factor))
 
@@ -98,8 +97,8 @@ def assert_normals_are_exact(target: AnalyticTarget, factor: np.ndarray, *, scal
             tune=200,
             seed=seed,
             scale=scale,
-            process="continuous",
-            integrator="rkn43",  # the splitting refuses paths, so that a wrong gradient costs effective draws only
+            # The splitting rejects paths, so that a wrong gradient costs effective draws only.
+            process=grhmc.Continuous(integrator="rkn43"),
             check_gradient=False,
             progress_bar=False,
             cores=2,
@@ -120,7 +119,7 @@ def test_a_force_that_is_not_scaled_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("scale", ["isg", "vari"])
-def test_a_gradient_wrong_by_a_tenth_is_noticed(scale: str) -> None:
+def test_a_gradient_wrong_by_a_tenth_is_noticed(scale: Any) -> None:
     target = independent_normals([1.0, 2.0], name="two normals")
     with pytest.raises(AssertionError, match="twice"):
         assert_normals_are_exact(target, np.array([1.1, 1.0]), scale=scale)
@@ -130,7 +129,9 @@ def test_a_gradient_wrong_by_a_tenth_is_noticed(scale: str) -> None:
 def test_a_too_loose_tolerance_is_noticed(name: str) -> None:
     """By its bias, or because so many paths are refused."""
     with pytest.raises(AssertionError, match=r"twice|too few effective draws"):
-        assert_exact(paper_target(name), draws=DRAWS, largest_standard_error=0.05, tolerance=1.0)
+        assert_exact(
+            paper_target(name), draws=DRAWS, largest_standard_error=0.05, process=grhmc.Continuous(tolerance=1.0)
+        )
 
 
 def test_a_scale_that_freezes_a_coordinate_is_noticed() -> None:

@@ -38,9 +38,8 @@ SCALE = grhmc.from_numba(scale_of_many, 1 + N_EFFECTS)
 
 def draws_of_first(model, draws, **arguments):
     """Chains by draws of the first coordinate, and how many paths were refused."""
-    result = grhmc.sample(
-        model, process="continuous", draws=draws, cores=2, progress_bar=False, check_gradient=False, **arguments
-    )
+    settings = {"process": "continuous", "draws": draws, "cores": 2, "progress_bar": False, "check_gradient": False}
+    result = grhmc.sample(model, **(settings | arguments))
     first = result["unconstrained_posterior"]["position"].to_numpy()[:, :, 0]
     return first, int(result["tuning"]["n_refused_paths"].to_numpy().sum())
 
@@ -73,7 +72,7 @@ def test_without_the_test_of_paths_such_a_step_is_not_seen(monkeypatch):
 
 
 def test_the_scale_of_many_effects_is_right_even_at_a_loose_tolerance():
-    draws, _ = draws_of_first(SCALE, 150_000, seed=5, tolerance=0.1)
+    draws, _ = draws_of_first(SCALE, 150_000, seed=5, process=grhmc.Continuous(tolerance=0.1))
     mean, error = mean_and_error(draws)
     assert error < 0.0075
     assert abs(mean) < 0.02 + 4.0 * error
@@ -81,16 +80,20 @@ def test_the_scale_of_many_effects_is_right_even_at_a_loose_tolerance():
 
 def test_without_the_test_of_paths_the_scale_of_many_effects_is_too_large(monkeypatch):
     without_test(monkeypatch)
-    draws, _ = draws_of_first(SCALE, 150_000, seed=5, tolerance=0.1)
+    draws, _ = draws_of_first(SCALE, 150_000, seed=5, process=grhmc.Continuous(tolerance=0.1))
     mean, error = mean_and_error(draws)
     assert mean > 0.05 + 4.0 * error
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"integrator": "rkn43"}, {"refreshment": 0.5}, {"event_rate_kind": "arc_length"}, {"warmup": "paper"}]
+    "arguments",
+    [
+        {"integrator": "rkn43"},
+        {"refreshment": 0.5},
+        {"event_rate_kind": "arc_length"},
+        {"warmup": grhmc.PaperWarmup(time_factor=0.02)},
+    ],
 )
 def test_paths_are_not_tested_where_that_would_not_be_right_or_not_as_published(arguments):
-    if "warmup" in arguments:
-        arguments = {"warmup": grhmc.PaperWarmup(time_factor=0.02)}
-    _, n_refused = draws_of_first(STEP, 200, tune=100, seed=3, **arguments)
+    _, n_refused = draws_of_first(STEP, 200, tune=100, seed=3, process=grhmc.Continuous(**arguments))
     assert n_refused == 0

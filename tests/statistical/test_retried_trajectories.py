@@ -20,7 +20,7 @@ from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
 from grhmc.adaptation.tuners.step_size import started_step_tuner
 from grhmc.process.discrete import MOST_REFINED, REFINEMENT, SAME, advance_one_trajectory
 from grhmc.sampling import prepare
-from grhmc.settings import ProcessSettings, RunSettings, ScaleSettings
+from grhmc.settings import Discrete, RunSettings, ScaleSettings
 from kernel_helpers import changed_kernel
 
 pytestmark = pytest.mark.statistical
@@ -47,14 +47,14 @@ def share_within(distance: float) -> float:
 EXACT = {"second moment": WEIGHT * WIDTH**2 + 1.0 - WEIGHT, "within two widths": share_within(2.0 * WIDTH)}
 
 
-def sampled(advance: Any, step: float, momentum: str) -> tuple[np.ndarray, np.ndarray]:
+def sampled(advance: Any, step: float, momentum: Any) -> tuple[np.ndarray, np.ndarray]:
     """Draws and steps of four chains with a fixed step of the size `step`."""
     settings = RunSettings(
         draws=DRAWS,
         tune=0,
         chains=4,
         seed=5,
-        process=ProcessSettings("discrete", momentum=momentum, u_turns_per_refreshment=0.5),
+        process=Discrete(momentum=momentum, u_turns_per_refreshment=0.5),
         scale=ScaleSettings.parse([1.0], 1),
     )
     chains = prepare(MODEL, settings, [*warmup_stages(settings), final_stage(settings)], None, None)
@@ -80,7 +80,7 @@ def standard_errors(draws: np.ndarray) -> dict[str, float]:
 
 @pytest.mark.parametrize("momentum", ["fresh", "persistent"])
 @pytest.mark.parametrize("step", [1.0, 0.4])
-def test_draws_are_exact(step: float, momentum: str) -> None:
+def test_draws_are_exact(step: float, momentum: Any) -> None:
     draws, steps = sampled(advance_module.advance, step, momentum)
     assert np.mean(steps < 0.99 * step) > 0.15
     assert np.all(np.abs(list(standard_errors(draws).values())) < 4.0)
@@ -94,7 +94,7 @@ def test_steps_that_were_taken_are_reported() -> None:
 
 
 @pytest.mark.parametrize("momentum", ["fresh", "persistent"])
-def test_not_looking_at_the_way_back_is_noticed(momentum: str) -> None:
+def test_not_looking_at_the_way_back_is_noticed(momentum: Any) -> None:
     """The negative control: the same kernels, but every end that was reached by shorter steps may be accepted."""
 
     @numba.njit

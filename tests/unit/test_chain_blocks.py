@@ -41,7 +41,7 @@ VARIANTS = {
     "identity, partial": {"event_rate": 0.5, "refreshment": 0.7, "tune": 80},
     "discrete, isg": {"process": "discrete", "scale": "isg", **PRACTICAL},
     "discrete, mct, leapfrog": {"process": "discrete", "scale": "mct", "name": "leapfrog", **PRACTICAL},
-    "auto": {"process": "auto", "scale": "geo", **PRACTICAL, "tune": 300},
+    "discrete, geo, longer": {"process": "discrete", "scale": "geo", **PRACTICAL, "tune": 300},
     "fixed, rkn64": {"scale": [1.0, 2.0, 0.1], "name": "rkn64", "tune": 80, "event_rate": "tuned"},
 }
 PAPER_VARIANTS = {

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import synthetic_runs
-from grhmc import __version__, sampling
+from grhmc import Continuous, Discrete, __version__, sampling
 from grhmc.cli.app import app
 from grhmc.comparison import run as comparison
 from grhmc.diagnosis import Finding, Report, SamplingWarning
@@ -87,10 +87,30 @@ def test_demo_says_where_it_cannot_write(fake_sample, tmp_path):
 
 @pytest.mark.parametrize(("target", "parameter"), [("g4", "x[9]"), ("NG2", "x[1]"), ("German", "amount_100dm")])
 def test_compare_knows_the_papers_targets(fake_sample, target, parameter):
-    output = invoke("compare", target, "--integrator", "rkn64", "--tolerance", "1e-3").stdout
+    options = ["--process", "continuous", "--integrator", "rkn64", "--tolerance", "1e-3"]
+    output = invoke("compare", target, *options).stdout
     assert parameter in output
     assert len(fake_sample) == 4
-    assert {(call["integrator"], call["tolerance"]) for call in fake_sample} == {("rkn64", 1e-3)}
+    assert {call["process"] for call in fake_sample} == {Continuous("rkn64", 1e-3)}
+
+
+@pytest.mark.parametrize("command", ["sample", "compare"])
+def test_a_process_its_target_and_a_budget_can_be_asked_for(fake_sample, python_model, command):
+    invoke(command, python_model, "--target-accept", "0.8", "--gradient-budget", "50")
+    assert {(call["process"], call["gradient_budget"]) for call in fake_sample} == {(Discrete(0.8), 50)}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--tolerance", "0.1"], "--tolerance is for --process continuous"),
+        (["--process", "continuous", "--target-accept", "0.9"], "--target-accept is for --process discrete"),
+        (["--integrator", "rkn64"], "'rkn64' is one of grhmc.Continuous"),
+    ],
+)
+def test_an_option_of_the_other_process_is_an_error(fake_sample, python_model, options, message):
+    assert message in words(invoke("sample", python_model, *options, code=2).stderr)
+    assert fake_sample == []
 
 
 def test_an_unknown_target_is_answered_with_the_known_ones(fake_sample):

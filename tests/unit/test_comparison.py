@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+import grhmc
 import synthetic_runs
 from grhmc.comparison import run as comparison
 from grhmc.comparison.run import compare, compare_results
@@ -159,13 +160,14 @@ def test_many_parameters_are_cut_in_print_only():
 def test_every_tuner_gets_the_same_seed_and_settings(fake_sample):
     fake = fake_sample()
     model = synthetic_runs.make_model()
-    found = compare(model, ("isg", "geo"), draws=7, chains=2, progress_bar=False, tolerance=0.1)
+    found = compare(
+        model, ("isg", "geo"), draws=7, chains=2, progress_bar=False, process=grhmc.Continuous(tolerance=0.1)
+    )
     (first, arguments), (second, same_arguments) = fake.calls
     assert (first, second) == ("isg", "geo")
     assert arguments == same_arguments
     assert arguments["seed"] == found.seed
-    assert (arguments["draws"], arguments["tolerance"]) == (7, 0.1)
-    assert arguments["integrator"] == "auto"
+    assert (arguments["draws"], arguments["process"]) == (7, grhmc.Continuous(tolerance=0.1))
 
 
 def test_a_tuner_that_fails_is_reported_and_the_others_go_on(fake_sample):

@@ -167,28 +167,6 @@ def test_many_equal_directions_are_for_the_splitting() -> None:
     assert sampled(independent_normals(np.ones(100)).log_density()).attrs["integrator"] == "splitting"
 
 
-@pytest.mark.parametrize(
-    ("settings", "process"),
-    [
-        ({"tolerance": 0.05}, "continuous"),
-        ({"event_rate": 0.3}, "continuous"),
-        ({"event_rate_kind": "arc_length"}, "continuous"),
-        ({"refreshment": 0.5}, "continuous"),
-        ({"sample_interval": 1.0}, "continuous"),
-        ({"integrator": "rkn43"}, "continuous"),
-        ({"warmup": grhmc.PaperWarmup(time_factor=0.02)}, "continuous"),
-        ({"tune": 19}, "continuous"),
-        ({"tune": 20}, "discrete"),
-        ({"integrator": "leapfrog"}, "discrete"),
-        ({"integrator": "splitting"}, "discrete"),
-        ({"process": "continuous"}, "continuous"),
-        ({}, "discrete"),
-    ],
-)
-def test_what_belongs_to_one_process_chooses_it(settings: dict[str, Any], process: str) -> None:
-    assert sampled(NORMALS, **settings).attrs["process"] == process
-
-
 def test_warm_up_ends_when_chains_agree_and_not_before() -> None:
     def n_warmup(**settings: Any) -> int:
         return sampled(NORMALS, save_warmup=True, **settings)["warmup_posterior"].sizes["draw"]

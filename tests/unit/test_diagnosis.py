@@ -15,7 +15,6 @@ from grhmc.diagnosis import ATTRIBUTE, Finding, record_diagnosis
 from grhmc.diagnosis.energy import COMMON_E_BFMI_LIMIT, E_BFMI_LIMIT, energy_bfmi, fewest_paths
 from grhmc.models.analytic import independent_normals
 from grhmc.results import build_datatree
-from grhmc.settings import ProcessSettings
 
 N_CHAINS, N_DRAWS = 4, 1000
 
@@ -230,7 +229,7 @@ def test_of_many_parameters_the_few_that_are_bad_are_found():
 def test_e_bfmi_is_that_of_full_refreshments_whatever_the_process_keeps_of_a_momentum(momentum):
     """The variance of H of a 20-dimensional normal is 20, half of it kinetic; so is what a full refreshment changes."""
     model = independent_normals(np.ones(20)).log_density()
-    process = ProcessSettings("discrete", momentum=momentum)
+    process = grhmc.Discrete(momentum=momentum)
     result = grhmc.sample(model, process=process, draws=2000, seed=1, progress_bar=False)
     assert energy_bfmi(result["sample_stats"]["energy"].to_numpy(), 20) == pytest.approx(1.0, abs=0.1)
 

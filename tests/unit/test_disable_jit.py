@@ -18,8 +18,8 @@ IS_INTERPRETED = config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssu
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "isg": {"scale": "isg"},
-    "geo": {"scale": "geo", "event_rate_kind": "arc_length", "refreshment": 0.5, "integrator": "rkn43"},
-    "mct": {"scale": "mct", "integrator": "rkn64"},
+    "geo": {"scale": "geo", "process": grhmc.Continuous("rkn43", event_rate_kind="arc_length", refreshment=0.5)},
+    "mct": {"scale": "mct", "process": grhmc.Continuous("rkn64")},
 }
 
 

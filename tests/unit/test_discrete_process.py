@@ -19,7 +19,6 @@ from grhmc.adaptation.tuners.momentum_time import (
 )
 from grhmc.models.analytic import gaussian, independent_normals, paper_target
 from grhmc.process.discrete import EXPONENTIAL_LENGTH, MOST_STEPS, UNIFORM_LENGTH, draw_n_steps
-from grhmc.settings import ProcessSettings
 from kernel_helpers import ORBITS, Dynamics
 
 NORMALS = independent_normals([1.0, 2.0, 0.1]).log_density()
@@ -80,8 +79,8 @@ def test_the_step_is_tuned_to_the_acceptance_asked_for():
     model = independent_normals(np.ones(50)).log_density()
     steps = {}
     for target in (0.6, 0.9):
-        process = ProcessSettings("discrete", target_accept=target)
-        result = grhmc.sample(model, process=process, integrator="leapfrog", tune=3000, seed=2, progress_bar=False)
+        process = grhmc.Discrete(target_accept=target, integrator="leapfrog")
+        result = grhmc.sample(model, process=process, tune=3000, seed=2, progress_bar=False)
         acceptance = result["sample_stats"]["acceptance_rate"].to_numpy().mean()
         assert abs(acceptance - target) < 0.06
         steps[target] = result["tuning"]["step_size"].to_numpy().mean()
@@ -152,12 +151,12 @@ def test_a_slow_posterior_has_more_trajectories_between_its_draws():
 
 
 def test_a_persistent_momentum_is_kept_in_part_from_one_draw_to_the_next():
-    process = ProcessSettings("discrete", target_accept=0.6, u_turns_per_refreshment=2.5)
-    statistics = sample(process=process, integrator="leapfrog", draws=2000)["sample_stats"]
+    process = grhmc.Discrete(target_accept=0.6, integrator="leapfrog", u_turns_per_refreshment=2.5)
+    statistics = sample(process=process, draws=2000)["sample_stats"]
     kinetic = (statistics["energy"] + statistics["lp"]).to_numpy()
     correlation = np.corrcoef(kinetic[:, 1:].ravel(), kinetic[:, :-1].ravel())[0, 1]
     assert kinetic.mean() == pytest.approx(1.5, abs=0.15)  # of three dimensions
-    fresh = sample(process=ProcessSettings("discrete", momentum="fresh"), draws=2000)["sample_stats"]
+    fresh = sample(process=grhmc.Discrete(momentum="fresh"), draws=2000)["sample_stats"]
     kinetic = (fresh["energy"] + fresh["lp"]).to_numpy()
     assert abs(np.corrcoef(kinetic[:, 1:].ravel(), kinetic[:, :-1].ravel())[0, 1]) < 0.15 < correlation
 
@@ -202,7 +201,7 @@ def test_a_wall_is_refused_not_crossed():
 
 @pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")  # heavy tails
 def test_trajectories_that_fail_in_a_funnel_are_followed_by_shorter_steps():
-    process = ProcessSettings("discrete", momentum="fresh")  # one trajectory per draw
+    process = grhmc.Discrete(momentum="fresh")  # one trajectory per draw
     result = grhmc.sample(paper_target("F1").log_density(), process=process, seed=1, progress_bar=False)
     steps, statistics = result["sample_stats"]["step_size"].to_numpy(), result["sample_stats"]
     halvings = np.log2(steps.max(axis=1, keepdims=True) / steps)
@@ -228,7 +227,6 @@ def test_a_funnel_too_narrow_for_any_of_the_steps_is_warned_of(seed):
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({"integrator": "rkn43"}, "integrator"),
         ({"warmup": "paper"}, "warmup"),
         ({"event_rate": 0.3}, "event_rate"),
         ({"event_rate_kind": "arc_length"}, "event_rate_kind"),
@@ -242,25 +240,8 @@ def test_what_does_not_belong_to_the_discrete_process_is_refused(settings, named
         sample(**settings)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"target_accept": 1.0},
-        {"target_accept": 0.0},
-        {"length_law": "fixed"},
-        {"length_law": "exponential"},
-        {"u_turns_per_refreshment": 0},
-    ],
-)
-def test_process_settings_are_checked(settings):
-    with pytest.raises((TypeError, ValueError), match=next(iter(settings))):
-        ProcessSettings("discrete", **settings)
-
-
 def test_tuners_are_compared_on_the_discrete_process():
-    comparison = grhmc.compare(
-        NORMALS, ("isg", "geo"), process="discrete", draws=200, tune=200, seed=1, progress_bar=False
-    )
+    comparison = grhmc.compare(NORMALS, ("isg", "geo"), draws=200, tune=200, seed=1, progress_bar=False)
     for result in comparison.results.values():
         assert result.attrs["process"] == "discrete"
         assert "acceptance_rate" in result["sample_stats"]

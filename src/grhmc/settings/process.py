@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from grhmc.argument_checks import check_choice, check_number
 from grhmc.argument_names import explains_unknown_names
@@ -107,9 +107,9 @@ class Continuous:
 
     integrator: ContinuousIntegrator = "splitting"
     tolerance: float | None = None
-    event_rate: float | str = "tuned"
+    event_rate: float | Literal["tuned"] = "tuned"
     event_rate_kind: EventRateKind = "constant"
-    refreshment: float | str = "full"
+    refreshment: float | Literal["full"] = "full"
     sample_interval: float | None = None
     warmup: WarmupName | PaperWarmup = "practical"
 
