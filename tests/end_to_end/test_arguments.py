@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import grhmc
-from short_runs import SD, draws_of, sample
+from short_runs import SD, draws_of, model, sample
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def assert_says(error: BaseException, *fragments: str) -> None:
     assert not missing, f"{missing} not in: {message}"
 
 
-BAD_SETTINGS: list[tuple[dict[str, Any], type[Exception], tuple[str, ...]]] = [
+BAD_SETTINGS: list[tuple[dict[str, Any], Any, tuple[str, ...]]] = [
     # Counts.
     ({"draws": 0}, ValueError, ("draws", "1 or more", "got 0")),
     ({"draws": -5}, ValueError, ("draws", "1 or more", "got -5")),
