@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from grhmc.adaptation.stages_of_run import warmup_stages
 from grhmc.argument_names import accepts_field_names
+from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
 from grhmc.sampling import ELSEWHERE, check_model, prepare, run_to_end
 from grhmc.settings import (
     GRADIENT_BUDGET,
@@ -76,7 +76,7 @@ def tune(
     progressbar: bool | None = None,
     initvals: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
 ) -> Tuned:
-    """Find the diagonal scale, centre and event rate of a posterior, without drawing from it afterwards.
+    """Find the diagonal scale, centre and event rate of a posterior: the warm-up of `sample`, and a single draw.
 
     Parameters are those of `sample`, and so is the process; `tune` must be at least 20.
 
@@ -99,7 +99,7 @@ def tune(
         progress_bar=progress_bar,
         check_gradient=check_gradient,
     )
-    run = prepare(model, settings, warmup_stages(settings), init, None)
+    run = prepare(model, settings, [*warmup_stages(settings), final_stage(settings)], init, None)
     result = run_to_end(model, settings, run, None)
     tuning = result["tuning"]
     scales = np.asarray(tuning["scale"])

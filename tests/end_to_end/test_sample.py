@@ -203,7 +203,7 @@ def test_tune_gives_what_another_sampler_needs() -> None:
 
 def test_tune_finds_what_sample_finds() -> None:
     tuned = grhmc.tune(model(), tune=100, chains=2, seed=1, progress_bar=False)
-    np.testing.assert_array_equal(tuned.scale_per_chain, sample(process="continuous")["tuning"]["scale"])
+    np.testing.assert_array_equal(tuned.scale_per_chain, sample()["tuning"]["scale"])
 
 
 def test_results_go_through_arviz() -> None:

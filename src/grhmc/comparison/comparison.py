@@ -39,7 +39,7 @@ class Comparison:
     summaries: tuple[TunerSummary, ...]
     results: dict[str, xarray.DataTree]
     failures: dict[str, str]
-    seed: int
+    seed: int | tuple[int, ...]
 
     @property
     def reports(self) -> dict[str, Report]:
