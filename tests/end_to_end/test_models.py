@@ -49,7 +49,8 @@ def test_every_kind_of_model_gives_the_same_draws_up_to_rounding() -> None:
         grhmc.from_python(normals_in_python, 3, names),
         grhmc.from_numba(normals_from_numba, 3, names),
     ]
-    settings: dict[str, Any] = {"scale": [0.1, 1.0, 10.0], "tune": 0, "draws": 3, "integrator": "rkn64"}
+    process = grhmc.Continuous("rkn64")
+    settings: dict[str, Any] = {"scale": [0.1, 1.0, 10.0], "tune": 0, "draws": 3, "process": process}
     first, *others = (draws_of(sample(each, **settings)) for each in models)
     for other in others:
         np.testing.assert_allclose(other, first, rtol=1e-6)

@@ -224,22 +224,6 @@ def test_a_funnel_too_narrow_for_any_of_the_steps_is_warned_of(seed):
         grhmc.sample(grhmc.from_python(density, 10), process="discrete", seed=seed, progress_bar=False)
 
 
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ({"warmup": "paper"}, "warmup"),
-        ({"event_rate": 0.3}, "event_rate"),
-        ({"event_rate_kind": "arc_length"}, "event_rate_kind"),
-        ({"refreshment": 0.5}, "refreshment"),
-        ({"process": "metropolis"}, "process"),
-        ({"process": 3}, "process"),
-    ],
-)
-def test_what_does_not_belong_to_the_discrete_process_is_refused(settings, named):
-    with pytest.raises((TypeError, ValueError), match=named):
-        sample(**settings)
-
-
 def test_tuners_are_compared_on_the_discrete_process():
     comparison = grhmc.compare(NORMALS, ("isg", "geo"), draws=200, tune=200, seed=1, progress_bar=False)
     for result in comparison.results.values():
