@@ -168,7 +168,10 @@ def run_settings(
     **limits: Any,
 ) -> RunSettings:
     """Settings in which everything is fixed unless asked for; `name` is the integrator's, `limits` of the steps."""
-    continuous = Continuous(name or "splitting", tolerance, event_rate, event_rate_kind, refreshment, sample_interval)
+    if process == "discrete":
+        chosen = Discrete(integrator=name or "auto")
+    else:
+        chosen = Continuous(name or "splitting", tolerance, event_rate, event_rate_kind, refreshment, sample_interval)
     return RunSettings(
         draws=draws,
         tune=tune,
@@ -178,7 +181,7 @@ def run_settings(
         n_time_averages=n_time_averages,
         progress_bar=False,
         check_gradient=False,
-        process=Discrete(integrator=name or "auto") if process == "discrete" else continuous,
+        process=chosen,
         one_draw_budget=max_gradients_per_draw,
         limits=StepLimits(**limits),
         scale=ScaleSettings.parse(scale, dim),
