@@ -9,7 +9,7 @@ from grhmc.outcomes import Outcome
 from grhmc.results.datatree import build_datatree
 from grhmc.run.chain_record import ChainRecord
 
-ATTRIBUTES = {"inference_library": "grhmc", "inference_library_version": "0", "scale": "geo"}
+ATTRIBUTES = {"inference_library": "grhmc", "inference_library_version": "0", "scale": "geo", "process": "continuous"}
 
 
 def standard_normal(q):

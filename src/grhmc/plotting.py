@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grhmc.results.descriptions import DISCRETE, process_of
 from grhmc.results.summaries import ParameterDraws, iterate_parameters
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def plot_trace_with_events(
         axis.plot(time, values[: len(time)], color=_BLUE, linewidth=0.8, marker=".", markersize=4)
         axis.set_title(_shorten(parameter.label, 60), loc="left", fontsize=9)
     panels[-1].vlines(time, 0, of_chain["n_events"].values, color=_ORANGE, linewidth=1.5)
-    panels[-1].set_title("events", loc="left", fontsize=9)
+    events = "trajectories" if process_of(result.attrs) == DISCRETE else "momentum refreshments"
+    panels[-1].set_title(events, loc="left", fontsize=9)
     panels[-1].set_ylim(bottom=0)
     panels[-1].yaxis.get_major_locator().set_params(integer=True, nbins=3)
     panels[-1].set_xlabel("process time")
@@ -93,7 +95,7 @@ def plot_trace_with_events(
         for at in diverging:
             axis.axvline(at, color=_RED, linewidth=0.8, alpha=0.7, zorder=0)
     note = f"; {len(diverging)} diverging (red)" if len(diverging) else ""
-    figure.suptitle(f"Chain {chain}, draws 1 to {len(time)}, and momentum refreshments before each{note}")
+    figure.suptitle(f"Chain {chain}, draws 1 to {len(time)}, and {events} before each{note}")
     return figure
 
 

@@ -44,7 +44,7 @@ def test_the_trace_shows_the_first_draws_and_the_events():
     figure = plot_trace_with_events(result, ["β_2", "cost [$]"], chain=1, n_draws=20)
     draw(figure)
     first, _, events = figure.axes
-    assert [panel.get_title(loc="left") for panel in figure.axes] == ["β_2", r"cost [\$]", "events"]
+    assert [panel.get_title(loc="left") for panel in figure.axes] == ["β_2", r"cost [\$]", "momentum refreshments"]
     line = first.lines[1]
     statistics = result["sample_stats"].to_dataset().isel(chain=1, draw=slice(20))
     assert np.array_equal(line.get_xdata(), statistics["process_time"])

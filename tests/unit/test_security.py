@@ -145,7 +145,7 @@ def test_no_control_sequence_in_a_label_or_a_file_reaches_the_terminal() -> None
     base = synthetic_runs.make_model()
     axis = [Variable("x", (3,), ("place",))]
     model = grhmc.LogDensity(3, base.address, variables=axis, coords={"place": [evil, "b", "c"]}, keep_alive=[base])
-    result = build_datatree(records, model, {})
+    result = build_datatree(records, model, synthetic_runs.ATTRIBUTES)
     with pytest.warns(grhmc.SamplingWarning) as caught:
         record_diagnosis(result, None)
     shown = [str(caught[0].message), str(grhmc.diagnose(result)), grhmc.summary(result).to_string()]
@@ -163,7 +163,9 @@ def test_names_from_models_are_escaped_in_html() -> None:
     draws = np.random.default_rng(1).standard_normal((4, 200, 3))
     draws[1] += 5.0
     records = [synthetic_runs.make_record(chain, rows) for chain, rows in enumerate(draws)]
-    report = grhmc.diagnose(build_datatree(records, synthetic_runs.make_model([EVIL_NAME, "b", "c"]), {}))
+    report = grhmc.diagnose(
+        build_datatree(records, synthetic_runs.make_model([EVIL_NAME, "b", "c"]), synthetic_runs.ATTRIBUTES)
+    )
     assert EVIL_NAME in str(report)
     assert "<b on" not in report._repr_html_()
 

@@ -17,6 +17,7 @@ from grhmc.diagnosis.process import find_non_finite_places, find_process_problem
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, Report
 from grhmc.diagnosis.tails import find_heavy_tails
 from grhmc.diagnosis.unusable import find_unusable_draws
+from grhmc.results.descriptions import is_discrete
 
 if TYPE_CHECKING:
     import xarray
@@ -139,14 +140,17 @@ def _findings_of_draws(
         result[_draws_group(result)].to_dataset(), statistics["lp"].transpose("chain", "draw").to_numpy()
     )
     is_short = any(finding.code == "bulk_ess" for finding in findings)
-    findings += find_energy_problems(statistics.transpose("chain", "draw"), dim, is_short_of_draws=is_short)
+    by_trajectories = is_discrete(result)
+    findings += find_energy_problems(
+        statistics.transpose("chain", "draw"), dim, is_discrete=by_trajectories, is_short_of_draws=is_short
+    )
     if "tuning" in result.children:
         problems = find_process_problems(result["tuning"].to_dataset(), n_draws, _n_tune(result))
-        # The discrete process has no event rate: it is one over the mean length, which changes where windows end.
-        is_discrete = "acceptance_rate" in statistics
-        if is_discrete:
+        # The discrete process has no event rate: it is one over the momentum decorrelation time, which changes
+        # where windows end.
+        if by_trajectories:
             problems += find_non_finite_places(result["tuning"].to_dataset(), int(statistics["n_events"].sum()))
-        findings += [item for item in problems if not (is_discrete and item.code == "event_rate_moving")]
+        findings += [item for item in problems if not (by_trajectories and item.code == "event_rate_moving")]
     return findings
 
 
@@ -165,7 +169,7 @@ def _findings_of_model(result: xarray.DataTree, statistics: xarray.Dataset, mode
         draws,
         log_density,
         ordered["energy_error"].to_numpy(),
-        is_discrete="acceptance_rate" in statistics,
+        is_discrete=is_discrete(result),
     )
     if "tuning" in result.children:
         tuning = result["tuning"].to_dataset()

@@ -73,7 +73,9 @@ effective draws enough."""
 _FEWEST_DRAWS = 200
 
 
-def find_energy_problems(statistics: xarray.Dataset, dim: int, *, is_short_of_draws: bool = False) -> list[Finding]:
+def find_energy_problems(
+    statistics: xarray.Dataset, dim: int, *, is_discrete: bool, is_short_of_draws: bool = False
+) -> list[Finding]:
     """Diverging paths, large energy errors, and energy that refreshments hardly change.
 
     Parameters
@@ -82,6 +84,8 @@ def find_energy_problems(statistics: xarray.Dataset, dim: int, *, is_short_of_dr
         Over (chain, draw).
     dim : int
         Number of unconstrained coordinates.
+    is_discrete : bool
+        They are those of the discrete process, which corrects for its energy errors.
     is_short_of_draws : bool
         Some parameter has fewer effective draws in the bulk than are wanted.
     """
@@ -90,9 +94,9 @@ def find_energy_problems(statistics: xarray.Dataset, dim: int, *, is_short_of_dr
     if not errors.size:
         return []
     diverging = statistics["diverging"].to_numpy()
-    if "acceptance_rate" in statistics:  # the discrete process, which corrects for its energy errors
+    if is_discrete:
         problems = [
-            *_refused_trajectories(
+            *_rejected_trajectories(
                 diverging,
                 statistics["acceptance_rate"].to_numpy(),
                 statistics["energy_error"].to_numpy(),
@@ -164,10 +168,10 @@ def _energy_errors(
     return [Finding(code, WARNING, message, (), chains, largest, limit)]
 
 
-def _refused_trajectories(
+def _rejected_trajectories(
     diverging: np.ndarray, acceptance: np.ndarray, errors: np.ndarray, n_trajectories: int, chain_names: list[int]
 ) -> list[Finding]:
-    """Trajectories given up on the way, or with no hope of being accepted, and chains that refuse most.
+    """Trajectories given up on the way, or with no hope of being accepted, and chains that reject most.
 
     Of the trajectories between two draws only the worst is known, so that these shares may be a little too small.
     """

@@ -14,7 +14,7 @@ import numpy as np
 
 from grhmc.models.outputs import describe
 from grhmc.results.constrained import constrained
-from grhmc.results.descriptions import DESCRIPTIONS
+from grhmc.results.descriptions import describe_group, process_of
 from grhmc.results.side_by_side import side_by_side
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def build_datatree(
     draws = _stack([record.draws for record in records])
     warmup_draws = _stack([record.warmup_draws for record in records])
     failed: dict[str, int] = {}
+    process = process_of(attrs)
     groups = {}
     for prefix, positions, statistics in (
         ("", draws, [record.statistics for record in records]),
@@ -93,18 +94,17 @@ def build_datatree(
         if posterior is not None:
             groups[f"{prefix}posterior"] = posterior
         groups[f"{prefix}sample_stats"] = _dataset(
-            f"{prefix}sample_stats", records, _typed(_stack_each(statistics, n_draws))
+            records, _typed(_stack_each(statistics, n_draws)), descriptions=describe_group("sample_stats", process)
         )
     coordinates = {UNCONSTRAINED: np.array(model.coordinate_names, dtype=np.str_)}
     groups["unconstrained_posterior"] = _dataset(
-        "unconstrained_posterior",
         records,
         {"position": draws},
         dims={"position": [UNCONSTRAINED]},
         coords=coordinates,
     )
-    groups["time_average"] = _time_average(records, coordinates, function_names)
-    groups["tuning"] = _tuning(records, coordinates)
+    groups["time_average"] = _time_average(records, coordinates, function_names, process)
+    groups["tuning"] = _tuning(records, coordinates, process)
     observed = _observed_data(records, model)
     if observed is not None:
         groups["observed_data"] = observed
@@ -145,10 +145,10 @@ def plain_arrays(records: Sequence[Record]) -> dict[str, np.ndarray]:
 
 
 def _dataset(
-    group: str,
     records: Sequence[Record],
     variables: Mapping[str, np.ndarray],
     *,
+    descriptions: Mapping[str, str] | None = None,
     sample_dims: Sequence[str] = ("chain", "draw"),
     dims: Mapping[str, Sequence[str]] | None = None,
     coords: Mapping[str, Any] | None = None,
@@ -173,7 +173,7 @@ def _dataset(
         arrays[name] = (axes, _without_objects(values))
         used.update(found)
     result = xarray.Dataset(arrays, coords=used, attrs=make_attrs())
-    for name, description in DESCRIPTIONS.get(group.removeprefix("warmup_"), {}).items():
+    for name, description in (descriptions or {}).items():
         if name in result:
             result[name].attrs["description"] = description
     return result
@@ -199,7 +199,6 @@ def _posterior(
     try:
         variables, counts, message = constrained(model, draws, interruptible)
         dataset = _dataset(
-            group,
             records,
             variables,
             dims={v.name: v.dims for v in model.variables if v.dims is not None},
@@ -235,14 +234,14 @@ def _observed_data(records: Sequence[Record], model: LogDensity) -> xarray.Datas
         return None
     data = {name: np.asarray(values) for name, values in model.observed_data.items()}
     try:
-        return _dataset("observed_data", records, data, sample_dims=())
+        return _dataset(records, data, sample_dims=())
     except Exception as error:
         warnings.warn(f"the result has no group observed_data: {describe(error)}", stacklevel=3)
         return None
 
 
 def _time_average(
-    records: Sequence[Record], coordinates: Mapping[str, Any], function_names: Sequence[str]
+    records: Sequence[Record], coordinates: Mapping[str, Any], function_names: Sequence[str], process: str | None
 ) -> xarray.Dataset:
     averages = [{name: rows for name, rows in record.time_average.items() if name != "functions"} for record in records]
     coords = dict(coordinates)
@@ -252,7 +251,6 @@ def _time_average(
         coords["function"] = list(function_names)
     n_intervals = min(len(average["duration"]) for average in averages)
     return _dataset(
-        "time_average",
         records,
         _stack_each(averages, n_intervals),
         sample_dims=("chain", "interval"),
@@ -262,10 +260,11 @@ def _time_average(
             "functions": ["function"],
         },
         coords=coords,
+        descriptions=describe_group("time_average", process),
     )
 
 
-def _tuning(records: Sequence[Record], coordinates: Mapping[str, Any]) -> xarray.Dataset:
+def _tuning(records: Sequence[Record], coordinates: Mapping[str, Any], process: str | None) -> xarray.Dataset:
     dim = len(coordinates[UNCONSTRAINED])
     variables, dims = {}, {}
     for name in records[0].tuning:
@@ -278,7 +277,10 @@ def _tuning(records: Sequence[Record], coordinates: Mapping[str, Any]) -> xarray
         dims[name] = axes
     variables["warmup_seconds"] = np.array([record.warmup_seconds for record in records])
     variables["sampling_seconds"] = np.array([record.sampling_seconds for record in records])
-    return _dataset("tuning", records, variables, sample_dims=("chain",), dims=dims, coords=coordinates)
+    descriptions = describe_group("tuning", process)
+    return _dataset(
+        records, variables, sample_dims=("chain",), dims=dims, coords=coordinates, descriptions=descriptions
+    )
 
 
 def _stack(per_chain: Sequence[np.ndarray], length: int | None = None) -> np.ndarray:
@@ -295,14 +297,11 @@ def _stack_each(per_chain: Sequence[Mapping[str, np.ndarray]], length: int) -> d
 def _typed(statistics: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Counts as integers, flags as booleans: kernels write doubles."""
     for name in statistics:
-        if name in _COUNTS:
+        if name.startswith("n_"):
             statistics[name] = statistics[name].astype(np.int64, copy=False)
         elif name == "diverging":
             statistics[name] = statistics[name].astype(np.bool_, copy=False)
     return statistics
-
-
-_COUNTS = ("n_gradients", "n_steps", "n_rejected", "n_events")
 
 
 def _stack_padded(per_chain: Sequence[np.ndarray]) -> np.ndarray:
