@@ -37,7 +37,7 @@ from grhmc.run.executors import run_chains
 from grhmc.run.interrupt import CtrlC, worth_keeping
 from grhmc.run.progress import SteadyView, progress_view
 from grhmc.run.seeds import chain_generators
-from grhmc.run.snapshots import snapshot
+from grhmc.run.snapshots import Watch
 from grhmc.run.starting_points import find_start, parse_init
 from grhmc.settings import (
     GRADIENT_BUDGET,
@@ -262,7 +262,7 @@ def run_to_end(
     `diagnosis`, if any, is called with the whole result and `checked_model`; variables that are not `kept` go then.
     """
     names = () if path_functions is None else path_functions.names
-    display = SteadyView(progress_view(len(chains), settings.progress_bar))
+    display = SteadyView(progress_view(settings.progress_bar))
     with CtrlC() as ctrl_c:
         with loading_libraries(diagnosis is not None):
             failure, finished = _advance(chains, settings, display, path_functions, ctrl_c)
@@ -298,12 +298,13 @@ def _advance(
     ctrl_c: CtrlC,
 ) -> tuple[BaseException | None, bool]:
     """Advance the chains to their end; what stopped them, if it was an error, and whether they came to it."""
+    watch = Watch(chains)
     try:
         with display:
             finished = run_chains(
                 chains,
                 settings.n_threads,
-                lambda: display.update([snapshot(chain) for chain in chains]),
+                lambda: display.update(watch()),
                 is_interrupted=lambda: ctrl_c.is_pressed,
             )
         return _failure(chains, settings, path_functions), finished

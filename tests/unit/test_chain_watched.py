@@ -8,7 +8,8 @@ import time
 from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
 from grhmc.models.analytic import paper_target
 from grhmc.run.chain import Chain
-from grhmc.sampling import prepare, snapshot
+from grhmc.run.snapshots import Watch
+from grhmc.sampling import prepare
 from grhmc.settings import RunSettings
 
 
@@ -23,11 +24,12 @@ def test_progress_can_be_read_while_a_stage_begins() -> None:
     chain = make_chain()
     vars(chain.process.clock)["draw_index"] = 0  # that moment
     assert chain.draws_done == 0
-    assert snapshot(chain).draws_done == 0
+    assert Watch([chain])()[0].done == 0
 
 
 def test_progress_can_be_read_at_any_time_from_another_thread() -> None:
     chain = make_chain()
+    watch = Watch([chain])
     stop = threading.Event()
 
     def begin_stages() -> None:
@@ -39,7 +41,7 @@ def test_progress_can_be_read_at_any_time_from_another_thread() -> None:
     try:
         end = time.monotonic() + 0.2
         while time.monotonic() < end:
-            assert snapshot(chain).draws_done == 0
+            assert watch()[0].done == 0
     finally:
         stop.set()
         thread.join()

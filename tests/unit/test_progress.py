@@ -19,16 +19,22 @@ from grhmc.run.progress import (
 SNAPSHOT = ChainSnapshot(
     chain=0,
     stage="window 2",
-    draws_done=500,
-    draws_total=2000,
+    warmup_done=500,
+    warmup_total=1000,
+    draws_done=0,
+    draws_total=1000,
     n_gradients=12_345,
     seconds=2.0,
+    is_discrete=False,
     event_rate=0.3123,
     step_size=0.8123,
     rejected_fraction=0.0213,
     n_diverging=0,
     finished=False,
 )
+
+
+DONE = {"warmup_done": 1000, "draws_done": 1000, "stage": "sampling", "finished": True}
 
 
 def snapshots(n_chains: int = 4, **changes) -> list[ChainSnapshot]:
@@ -58,16 +64,17 @@ def test_the_table_shows_every_chain_and_fits_a_narrow_terminal():
     assert lines[0].split() == [
         "chain", "progress", "draws", "grad/s", "diverging", "stage", "λ", "step", "rejected",
     ]  # fmt: skip
-    for word in ("500/2000", "6.17k", "window 2", "0.31", "0.81", "2.1%"):
+    for word in ("0/1000", "6.17k", "window 2", "0.31", "0.81", "2.1%"):
         assert all(word in line for line in lines[1:5])
-    assert "10.0 s, about 30.0 s left" in lines[5]
+    assert lines[5].split() == ["all", lines[5].split()[1], "0/4000", "4.94k", "0"]
+    assert "10.0 s, about 30.0 s left" in lines[6]
     assert "…" not in written(terminal)
 
 
 def test_on_a_very_narrow_terminal_columns_are_left_out_rather_than_cut():
     terminal = console(terminal=True, width=50)
     terminal.print(progress_table(snapshots(), 10.0, room=20, width=50))
-    assert "500/2000" in written(terminal)
+    assert "0/1000" in written(terminal)
     assert "…" not in written(terminal)
 
 
@@ -78,25 +85,63 @@ def test_a_terminal_too_low_for_all_chains_shows_those_that_still_run():
     terminal.print(progress_table(chains, 10.0, room=5))
     lines = written(terminal).splitlines()
     assert [int(line.split()[0]) for line in lines[1:6]] == [20, 21, 22, 23, 24]
-    assert "20 of 30 chains finished, 5 shown" in lines[6]
+    assert lines[6].split()[0] == "all"
+    assert "20 of 30 chains finished, 5 shown" in lines[7]
+
+
+def test_a_live_table_is_never_taller_than_the_terminal():
+    for height in (4, 8, 20):
+        terminal = console(terminal=True, height=height)
+        with progress_view(True, terminal) as view:
+            view.update(snapshots(30))
+        rows = dict.fromkeys(line.split()[0] for line in written(terminal).splitlines() if " 0/" in line)
+        assert list(rows) == [*map(str, range(max(0, height - 6))), "all"]
+
+
+def test_only_the_continuous_process_has_an_event_rate():
+    terminal = console(terminal=True, width=100)
+    terminal.print(progress_table(snapshots(is_discrete=True, event_rate=None), 10.0, room=20, width=100))
+    heading, first = written(terminal).splitlines()[:2]
+    assert "λ" not in heading
+    assert "500/1000" in first  # of the warm-up
+    assert "0/1000" in first
+
+
+def test_what_was_not_tried_yet_has_no_share_of_rejections():
+    terminal = console(terminal=True)
+    terminal.print(progress_table(snapshots(1, rejected_fraction=None), 10.0, room=20))
+    row = written(terminal).splitlines()[1]
+    assert row.split()[-1] == "–"
+
+
+def test_one_chain_needs_no_total():
+    terminal = console(terminal=True)
+    terminal.print(progress_table(snapshots(1), 10.0, room=20))
+    assert "all" not in written(terminal)
+
+
+def test_time_left_counts_what_finished_chains_will_not_do():
+    half = dataclasses.replace(SNAPSHOT, warmup_done=1000, draws_done=0)
+    ended_early = dataclasses.replace(SNAPSHOT, chain=1, warmup_done=400, finished=True)
+    assert "about 10.0 s left" in summary_line([half, ended_early], 14.0)
 
 
 def test_a_live_table_ends_with_the_last_state():
     terminal = console(terminal=True)
-    with progress_view(2, True, terminal) as view:
+    with progress_view(True, terminal) as view:
         view.update(snapshots(2))
-        view.update(snapshots(2, draws_done=2000, finished=True))
+        view.update(snapshots(2, **DONE))
     assert "2000/2000" in written(terminal)
 
 
 def test_a_pipe_gets_one_line_at_the_end_of_a_short_run():
     pipe = console(terminal=False)
-    with progress_view(4, True, pipe) as view:
+    with progress_view(True, pipe) as view:
         for _ in range(100):
             view.update(snapshots())
     lines = written(pipe).splitlines()
     assert len(lines) == 1
-    assert lines[0].startswith("grhmc: 4 chains (0 finished, window 2), 2000/8000 draws")
+    assert lines[0].startswith("grhmc: 4 chains (0 finished, window 2), 0/4000 draws after 2000/4000 of warm-up")
     assert "\x1b" not in lines[0]
 
 
@@ -104,7 +149,7 @@ def test_a_pipe_gets_a_line_every_few_seconds_of_a_long_run(monkeypatch):
     now = 0.0
     monkeypatch.setattr(progress.time, "perf_counter", lambda: now)
     pipe = console(terminal=False)
-    with progress_view(4, True, pipe) as view:
+    with progress_view(True, pipe) as view:
         for _ in range(80):
             now += 0.25
             view.update(snapshots())
@@ -115,47 +160,47 @@ def test_the_final_line_is_written_even_if_the_run_fails():
     pipe = console(terminal=False)
 
     def fail():
-        with progress_view(1, True, pipe) as view:
+        with progress_view(True, pipe) as view:
             view.update(snapshots(1))
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         fail()
-    assert "500/2000" in written(pipe)
+    assert "500/1000 of warm-up" in written(pipe)
 
 
 def test_a_dumb_terminal_gets_lines(monkeypatch):
     monkeypatch.setenv("TERM", "dumb")
     terminal = console(terminal=True)
-    with progress_view(1, True, terminal) as view:
+    with progress_view(True, terminal) as view:
         view.update(snapshots(1))
     assert written(terminal).startswith("grhmc: 1 chain (")
 
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_nothing_is_shown_without_updates_or_unless_enabled(enabled, capfd):
-    with progress_view(1, enabled) as view:
+    with progress_view(enabled) as view:
         if not enabled:
             view.update(snapshots(1))
     assert capfd.readouterr() == ("", "")
 
 
 def test_progress_goes_to_standard_error(capfd):
-    with progress_view(1, True) as view:
-        view.update(snapshots(1, draws_done=2000, finished=True))
+    with progress_view(True) as view:
+        view.update(snapshots(1, **DONE))
     out, err = capfd.readouterr()
     assert out == ""
-    assert "1 chain (finished), 2000/2000 draws" in err
+    assert "1 chain (finished), 1000/1000 draws after 1000/1000 of warm-up" in err
 
 
 def test_a_long_wait_for_the_first_draw_is_explained():
-    assert "the first run on a machine compiles" in summary_line(snapshots(draws_done=0), 5.0)
-    assert "compiles" not in summary_line(snapshots(draws_done=0), 1.0)
-    assert "left" not in summary_line(snapshots(draws_done=500, finished=True), 5.0)
+    assert "the first run on a machine compiles" in summary_line(snapshots(warmup_done=0), 5.0)
+    assert "compiles" not in summary_line(snapshots(warmup_done=0), 1.0)
+    assert "left" not in summary_line(snapshots(finished=True), 5.0)
 
 
 def test_a_chain_that_has_not_started_has_no_speed():
-    line = summary_line(snapshots(n_gradients=0, seconds=0.0, draws_done=0), 0.0)
+    line = summary_line(snapshots(n_gradients=0, seconds=0.0, warmup_done=0), 0.0)
     assert "0 gradients, 0/s" in line
 
 

@@ -29,19 +29,26 @@ class ChainSnapshot:
     ----------
     chain : int
     stage : str
-        Name of the present stage.
+        Name of the present stage, or that it waits for the other chains.
+    warmup_done, warmup_total : int
+        Draws of the warm-up; it may end before the total, which is lower then.
     draws_done, draws_total : int
-        Of the whole programme, warm-up included.
+        Draws that are kept, and how many were asked for.
     n_gradients : int
         Since the chain began.
     seconds : float
         Wall clock that the chain has run.
-    event_rate, step_size : float
-        Present ones; λ per process time, and process time.
-    rejected_fraction : float
-        Of the steps tried.
+    is_discrete : bool
+        The chain draws by the discrete process.
+    event_rate : float or None
+        λ per process time; the discrete process has none.
+    step_size : float
+        Process time: of the integrator's next step, or of a trajectory's steps.
+    rejected_fraction : float or None
+        Of the present stage: of its trajectories, or of the steps tried by the continuous process. None before there
+        are any, and in warm-up windows before the discrete process.
     n_diverging : int
-        Paths whose energy error passed the threshold.
+        Paths or trajectories whose energy error passed the threshold.
     finished : bool
         The chain will not go on.
     hint : str
@@ -50,16 +57,29 @@ class ChainSnapshot:
 
     chain: int
     stage: str
+    warmup_done: int
+    warmup_total: int
     draws_done: int
     draws_total: int
     n_gradients: int
     seconds: float
-    event_rate: float
+    is_discrete: bool
+    event_rate: float | None
     step_size: float
-    rejected_fraction: float
+    rejected_fraction: float | None
     n_diverging: int
     finished: bool
     hint: str = ""
+
+    @property
+    def done(self) -> int:
+        """Draws made, warm-up included."""
+        return self.warmup_done + self.draws_done
+
+    @property
+    def total(self) -> int:
+        """Draws to make, warm-up included; those made if the chain will not go on."""
+        return self.done if self.finished else self.warmup_total + self.draws_total
 
 
 class ProgressView(Protocol):
@@ -79,12 +99,11 @@ class ProgressView(Protocol):
     ) -> None: ...
 
 
-def progress_view(n_chains: int, enabled: bool, console: Console | None = None) -> ProgressView:
+def progress_view(enabled: bool, console: Console | None = None) -> ProgressView:
     """Choose how to show progress.
 
     Parameters
     ----------
-    n_chains : int
     enabled : bool
         False shows nothing.
     console : rich.console.Console, optional
@@ -100,7 +119,7 @@ def progress_view(n_chains: int, enabled: bool, console: Console | None = None) 
         return _Silent()
     console = Console(stderr=True) if console is None else console
     if console.is_jupyter or (console.is_terminal and not console.is_dumb_terminal):
-        return _LiveTable(n_chains, console)
+        return _LiveTable(console)
     return _PlainLines(console)
 
 
@@ -196,11 +215,10 @@ class _PlainLines(_View):
 
 
 class _LiveTable(_View):
-    """One row and one bar per chain."""
+    """One row and one bar for all chains together, and for each where there is room."""
 
-    def __init__(self, n_chains: int, console: Console) -> None:
+    def __init__(self, console: Console) -> None:
         super().__init__()
-        self._n_chains = n_chains
         self._console = console
         self._live = Live(console=console, auto_refresh=False)
 
@@ -219,12 +237,16 @@ class _LiveTable(_View):
 
     def _table(self) -> Table:
         # A live display must not be taller than the terminal; in a notebook there is no limit.
-        room = self._n_chains if self._console.is_jupyter else max(1, self._console.height - 5)
+        n_chains = len(self._snapshots)
+        room = n_chains if self._console.is_jupyter else max(0, self._console.height - _OTHER_LINES)
         return progress_table(self._snapshots, self._elapsed(), room, self._console.width)
 
 
+_OTHER_LINES = 6  # headings, total, two of caption, a hint of two lines
+
+
 def progress_table(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float, room: int, width: int = 80) -> Table:
-    """Table of at most `room` chains, the unfinished ones first if not all fit."""
+    """Table of at most `room` chains, the unfinished ones first if not all fit, and of all together."""
     shown = list(snapshots)
     if len(shown) > room:
         shown = sorted(shown, key=lambda snapshot: (snapshot.finished, snapshot.chain))[:room]
@@ -234,53 +256,75 @@ def progress_table(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float, r
         caption += f"; {n_finished} of {len(snapshots)} chains finished, {len(shown)} shown"
     caption += "".join(f"\n{hint}" for hint in _first_hint(snapshots))
     table = Table(box=None, caption=caption, caption_justify="left", pad_edge=False)
-    columns = [*_COLUMNS, *(_MORE_COLUMNS if width >= _WIDTH_OF_ALL else {})]
     table.add_column("chain", justify="right", no_wrap=True)
     table.add_column("progress", min_width=8, max_width=24, ratio=1)
+    columns = _columns(snapshots, width)
     for name in columns:
         table.add_column(name, justify="left" if name == "stage" else "right", no_wrap=True)
     for snapshot in shown:
         table.add_row(
             str(snapshot.chain),
-            ProgressBar(
-                total=max(snapshot.draws_total, 1),
-                completed=snapshot.draws_done,
-                finished_style="green",
-            ),
-            *((_COLUMNS | _MORE_COLUMNS)[name](snapshot) for name in columns),
+            _bar(snapshot.done, snapshot.total),
+            *(cell(snapshot) for cell in columns.values()),
             style="red" if snapshot.n_diverging else None,
+        )
+    if len(snapshots) > 1:
+        together = _together(snapshots, elapsed_seconds)
+        table.add_row(
+            "all",
+            _bar(sum(s.done for s in snapshots), sum(s.total for s in snapshots)),
+            *(together.get(name, "") for name in columns),
         )
     return table
 
 
-_COLUMNS: dict[str, Callable[[ChainSnapshot], str]] = {
-    "draws": lambda s: f"{s.draws_done}/{s.draws_total}",
-    "grad/s": lambda s: format_count(_speed(s.n_gradients, s.seconds)),
-    "diverging": lambda s: str(s.n_diverging),
-}
-_MORE_COLUMNS: dict[str, Callable[[ChainSnapshot], str]] = {
-    "stage": lambda s: f"{s.stage:9}",  # as wide as the longest, lest the table jump
-    "λ": lambda s: f"{s.event_rate:.2g}",
-    "step": lambda s: f"{s.step_size:.2g}",
-    "rejected": lambda s: f"{s.rejected_fraction:.1%}",
-}
-_WIDTH_OF_ALL = 78
+def _bar(done: int, total: int) -> ProgressBar:
+    return ProgressBar(total=max(total, 1), completed=done, finished_style="green")
+
+
+_WIDTH_OF_STAGES, _WIDTH_OF_ALL = 78, 94
+
+
+def _columns(snapshots: Sequence[ChainSnapshot], width: int) -> dict[str, Callable[[ChainSnapshot], str]]:
+    """What a row says, by heading: of the process, and as much as there is room for."""
+    columns: dict[str, Callable[[ChainSnapshot], str]] = {}
+    if width >= _WIDTH_OF_ALL:
+        columns["warm-up"] = lambda s: f"{s.warmup_done}/{s.warmup_total}"
+    columns["draws"] = lambda s: f"{s.draws_done}/{s.draws_total}"
+    columns["grad/s"] = lambda s: format_count(_speed(s.n_gradients, s.seconds))
+    columns["diverging"] = lambda s: str(s.n_diverging)
+    if width >= _WIDTH_OF_STAGES:
+        columns["stage"] = lambda s: f"{s.stage:9}"  # as wide as the longest, lest the table jump
+        if any(snapshot.event_rate is not None for snapshot in snapshots):
+            columns["λ"] = lambda s: "–" if s.event_rate is None else f"{s.event_rate:.2g}"
+        columns["step"] = lambda s: f"{s.step_size:.2g}"
+        columns["rejected"] = lambda s: "–" if s.rejected_fraction is None else f"{s.rejected_fraction:.1%}"
+    return columns
+
+
+def _together(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float) -> dict[str, str]:
+    """What the row of all chains says, by heading."""
+    return {
+        "warm-up": f"{sum(s.warmup_done for s in snapshots)}/{sum(s.warmup_total for s in snapshots)}",
+        "draws": f"{sum(s.draws_done for s in snapshots)}/{sum(s.draws_total for s in snapshots)}",
+        "grad/s": format_count(_speed(sum(s.n_gradients for s in snapshots), elapsed_seconds)),
+        "diverging": str(sum(s.n_diverging for s in snapshots)),
+    }
 
 
 def summary_line(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float) -> str:
     """All chains in one line of plain text."""
     n_chains = len(snapshots)
-    done = sum(snapshot.draws_done for snapshot in snapshots)
-    total = sum(snapshot.draws_total for snapshot in snapshots)
     n_gradients = sum(snapshot.n_gradients for snapshot in snapshots)
     seconds = sum(snapshot.seconds for snapshot in snapshots)
     n_finished = sum(snapshot.finished for snapshot in snapshots)
     stages = dict.fromkeys(snapshot.stage for snapshot in snapshots if not snapshot.finished)
     where = "finished" if n_finished == n_chains else f"{n_finished} finished, {'/'.join(stages)}"
+    together = _together(snapshots, elapsed_seconds)
     return (
-        f"grhmc: {n_chains} chain{'s' * (n_chains != 1)} ({where}), {done}/{total} draws, "
-        f"{format_count(n_gradients)} gradients, {format_count(_speed(n_gradients, seconds))}/s "
-        f"per core, {sum(snapshot.n_diverging for snapshot in snapshots)} diverging, "
+        f"grhmc: {n_chains} chain{'s' * (n_chains != 1)} ({where}), {together['draws']} draws after "
+        f"{together['warm-up']} of warm-up, {format_count(n_gradients)} gradients, "
+        f"{format_count(_speed(n_gradients, seconds))}/s per core, {together['diverging']} diverging, "
         f"{format_seconds(elapsed_seconds)}{_remaining(snapshots, elapsed_seconds)}"
         + "".join(f"; {hint}" for hint in _first_hint(snapshots))
     )
@@ -307,8 +351,7 @@ def _speed(n_gradients: int, seconds: float) -> float:
 
 def _remaining(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float) -> str:
     """Guess at the time left, once there is something to go by."""
-    done = sum(snapshot.draws_done for snapshot in snapshots)
-    total = sum(s.draws_done if s.finished else s.draws_total for s in snapshots)
+    done, total = (sum(getattr(snapshot, name) for snapshot in snapshots) for name in ("done", "total"))
     if elapsed_seconds < 2.0 or done >= total:
         return ""
     if done == 0:
