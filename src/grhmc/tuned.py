@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from grhmc.argument_names import accepts_field_names
 from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
+from grhmc.argument_names import accepts_field_names
 from grhmc.sampling import ELSEWHERE, check_model, prepare, run_to_end
 from grhmc.settings import (
     GRADIENT_BUDGET,

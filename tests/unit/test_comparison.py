@@ -11,6 +11,7 @@ import grhmc
 import synthetic_runs
 from grhmc.comparison import run as comparison
 from grhmc.comparison.run import compare, compare_results
+from grhmc.models import LogDensity, Variable
 from grhmc.models.analytic import paper_target
 from grhmc.outcomes import Outcome, SamplingError
 from grhmc.results.summaries import effective_sample_sizes
@@ -220,3 +221,24 @@ def test_a_real_comparison_finds_the_scales_of_a_normal():
     assert scale.sel(tuner="isg").values == pytest.approx(expected, rel=0.2)
     assert found.summaries[0].n_gradients > 0
     assert found.summaries[0].worst is not None
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_scales_stand_beside_their_parameters_whichever_index_is_first(first):
+    """Stan counts from 1: the scale of x[1] was shown beside the second entry, and none beside the first."""
+    names = [f"x[{first + i}]" for i in range(3)]
+    model = LogDensity(3, 1, variables=[Variable("x", (3,))], coordinate_names=names)
+    result = synthetic_runs.build_datatree([synthetic_runs.make_record()], model, synthetic_runs.ATTRIBUTES)
+    found = compare_results({"geo": result})
+    assert [row.parameter for row in found.rows] == ["x[0]", "x[1]", "x[2]"]
+    assert [row.scale for row in found.rows] == [1.0, 2.0, 3.0]
+
+
+def test_a_parameter_that_is_no_coordinate_has_no_scale():
+    class Simplex(LogDensity):
+        def constrain(self, draws):
+            return {"p": np.column_stack([draws, -draws.sum(axis=1)])}
+
+    model = Simplex(2, 1, variables=[Variable("p", (3,))], coordinate_names=["p[1]", "p[2]"])
+    result = synthetic_runs.build_datatree([synthetic_runs.make_record(dim=2)], model, synthetic_runs.ATTRIBUTES)
+    assert all(math.isnan(row.scale) for row in compare_results({"geo": result}).rows)

@@ -4,8 +4,10 @@ import arviz_stats
 import numpy as np
 import pytest
 import xarray
+from rich.console import Console
 
 import synthetic_runs
+from grhmc.cli.summary_table import summary_table
 from grhmc.models import LogDensity, Variable
 from grhmc.results import build_datatree
 from grhmc.results.summaries import (
@@ -155,3 +157,26 @@ def test_nothing_of_the_result_is_changed():
     summary(result)
     effective_sample_sizes(result)
     xarray.testing.assert_identical(result, before)
+
+
+def test_nothing_in_the_summary_is_rounded():
+    """Newer ArviZ rounds by itself: an R-hat of 1.035 was printed as 1.0."""
+    result = autoregressive_result()
+    table = summary(result)
+    for name, values in result["posterior"].to_dataset().items():
+        row = table.loc[name if name in table.index else f"{name}[1,2]"]
+        assert row["r_hat"] == float(arviz_stats.rhat(values.values))
+        assert row["mcse_mean"] == float(arviz_stats.mcse(values.values, method="mean"))
+        assert row["mcse_sd"] == float(arviz_stats.mcse(values.values, method="sd"))
+        assert (row["mean"], row["sd"]) == (values.values.mean(), values.values.std())
+
+
+def test_the_printed_summary_keeps_the_digits_of_r_hat():
+    records = [synthetic_runs.make_record(c, np.random.default_rng(c).normal(0.35 * c, 1, (400, 3))) for c in range(2)]
+    table = summary(build_datatree(records, synthetic_runs.make_model(), {}))
+    r_hat = table["r_hat"].iloc[0]
+    assert 1.005 < r_hat < 1.095
+    console = Console(width=120, color_system=None)
+    with console.capture() as capture:
+        console.print(summary_table(table))
+    assert f"{r_hat:.3f}" in capture.get()

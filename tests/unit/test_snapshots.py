@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
 from grhmc.models.analytic import independent_normals
 from grhmc.run.chain import Chain
 from grhmc.run.executors import run_chains
-from grhmc.run.programme import final_stage, warmup_stages
 from grhmc.run.progress import ChainSnapshot
 from grhmc.run.snapshots import Watch
 from grhmc.sampling import prepare

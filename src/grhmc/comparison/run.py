@@ -16,7 +16,7 @@ from grhmc.comparison.comparison import Comparison
 from grhmc.comparison.rows import ESS_KINDS, ComparisonRow, TunerSummary
 from grhmc.diagnosis import SamplingWarning, warn_of_several
 from grhmc.outcomes import SamplingError
-from grhmc.results.summaries import effective_sample_size, iterate_parameters, largest_r_hat
+from grhmc.results.summaries import coordinates_of, effective_sample_size, iterate_parameters, largest_r_hat
 from grhmc.sampling import ELSEWHERE, sample
 from grhmc.settings import GRADIENT_BUDGET, SCALES, Process, ProcessName, Scale, Seed, parse_seed
 
@@ -152,7 +152,9 @@ def _rows(tuner: str, result: xarray.DataTree) -> Iterable[ComparisonRow]:
     sampling_seconds = float(tuning["sampling_seconds"].sum())
     names = tuning["unconstrained"].values.tolist()
     scales = dict(zip(names, tuning["scale"].mean("chain").values.tolist(), strict=True))
-    for parameter in iterate_parameters(result):
+    parameters = list(iterate_parameters(result))
+    coordinates = coordinates_of(parameters, names)
+    for parameter in parameters:
         ess = effective_sample_size(parameter.values)
         yield ComparisonRow(
             tuner=tuner,
@@ -163,7 +165,7 @@ def _rows(tuner: str, result: xarray.DataTree) -> Iterable[ComparisonRow]:
             ess_q2=ess.q2,
             n_gradients=n_gradients,
             sampling_seconds=sampling_seconds,
-            scale=scales.get(parameter.coordinate_name, math.nan),
+            scale=scales.get(coordinates.get(parameter.label, ""), math.nan),
         )
 
 

@@ -1,11 +1,11 @@
-"""Judge a run: posterior summaries and effective sample sizes, computed by ArviZ."""
+"""Judge a run: posterior summaries, and ArviZ's effective sample sizes and errors."""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,14 +53,26 @@ class ParameterDraws:
     ----------
     label : str
         As `summary` shows it: ``beta[2]``, or ``beta[age]`` where the axis has labels.
-    coordinate_name : str
-        With indices, as models name their coordinates: ``beta[2]``, ``L[0,1]``.
+    variable : str
+        Of the model.
+    index : tuple of int
+        In the variable, from 0.
     values : ndarray, shape (chains, draws)
     """
 
     label: str
-    coordinate_name: str
+    variable: str
+    index: tuple[int, ...]
     values: np.ndarray
+
+    @property
+    def coordinate_name(self) -> str:
+        """With indices, as models name their coordinates: ``beta[2]``, ``L[0,1]``."""
+        return self.named_from(0)
+
+    def named_from(self, first: int) -> str:
+        """With indices that begin with `first`: Stan's begin with 1."""
+        return f"{self.variable}[{','.join(str(i + first) for i in self.index)}]" if self.index else self.variable
 
 
 def summary(
@@ -86,15 +98,15 @@ def summary(
     Returns
     -------
     pandas.DataFrame
-        Columns mean, sd, 5%, 95%, ess_bulk, ess_tail, r_hat, mcse_mean, mcse_sd.
+        Columns mean, sd, 5%, 95%, ess_bulk, ess_tail, r_hat, mcse_mean, mcse_sd; not rounded. The last five are nan
+        for a parameter that does not vary, is not finite in some draw, or has fewer than four draws.
 
     Raises
     ------
     ValueError
         If the result lacks the group or a variable, or has no draws.
     """
-    import arviz_base
-    import arviz_stats
+    import pandas
 
     dataset = _dataset_with_draws(result, group)
     if var_names is not None:
@@ -108,23 +120,30 @@ def summary(
         dataset = dataset[names]
     if coords is not None:
         dataset = dataset.sel(dict(coords))
-    # ArviZ cannot reshape variables without entries.
-    dataset = dataset[[name for name in dataset.data_vars if dataset[name].size]]
-    # ArviZ takes the tail ESS at the quantile stats.ci_prob and its mirror image; its default of
-    # 0.89 is less of a tail than the 5 % and 95 % of Vehtari et al. (2021).
-    with warnings.catch_warnings(), arviz_base.rc_context({"stats.ci_prob": TAIL_PROBABILITIES[1]}):
-        # R-hat of a parameter that does not vary: 0/0, which the table shows as nan.
-        warnings.simplefilter("ignore", RuntimeWarning)
-        table = arviz_stats.summary(
-            dataset,
-            ci_prob=0.9,
-            ci_kind="eti",
-            # Raw numbers, which None no longer means in ArviZ 1.
-            round_to="none",  # pyright: ignore[reportArgumentType]
-        )
+    # Not by `arviz_stats.summary`: what it rounds, and how it says that nothing is to be rounded, differs by version.
+    parameters = list(_parameters(dataset))
     # Labels come from models and files, and tables are printed in terminals.
-    table.index = table.index.map(lambda label: without_control_characters(str(label)))
-    return table.rename(columns={"eti90_lb": "5%", "eti90_ub": "95%"})
+    labels = [without_control_characters(parameter.label) for parameter in parameters]
+    rows = [_summary_row(np.asarray(parameter.values, dtype=np.float64)) for parameter in parameters]
+    return pandas.DataFrame(rows, index=labels, columns=list(_SUMMARY_COLUMNS), dtype=np.float64)
+
+
+_SUMMARY_COLUMNS = ("mean", "sd", "5%", "95%", "ess_bulk", "ess_tail", "r_hat", "mcse_mean", "mcse_sd")
+
+
+def _summary_row(values: np.ndarray) -> list[float]:
+    """What `summary` says of one scalar's draws, shape (chains, draws)."""
+    import arviz_stats
+
+    ess = effective_sample_size(values)
+    r_hat, *errors = (np.nan, np.nan, np.nan)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)  # squares of huge draws, infinite draws
+        if np.isfinite(ess.bulk):
+            r_hat = float(arviz_stats.rhat(values))
+            errors = [float(arviz_stats.mcse(values, method=method)) for method in ("mean", "sd")]
+        quantiles = [float(np.quantile(values, probability)) for probability in TAIL_PROBABILITIES]
+        return [float(values.mean()), float(values.std()), *quantiles, ess.bulk, ess.tail, r_hat, *errors]
 
 
 def effective_sample_sizes(result: xarray.DataTree, group: str = "posterior") -> dict[str, EffectiveSampleSizes]:
@@ -184,7 +203,10 @@ def iterate_parameters(result: xarray.DataTree, group: str = "posterior") -> Ite
     ValueError
         If the result lacks the group or has no draws.
     """
-    dataset = _dataset_with_draws(result, group)
+    return _parameters(_dataset_with_draws(result, group))
+
+
+def _parameters(dataset: xarray.Dataset) -> Iterator[ParameterDraws]:
     found: list[ParameterDraws] = []
     for name, array in dataset.data_vars.items():
         array = array.transpose("chain", "draw", ...)
@@ -195,15 +217,33 @@ def iterate_parameters(result: xarray.DataTree, group: str = "posterior") -> Ite
             found.append(
                 ParameterDraws(
                     label=f"{name}[{labels}]" if index else str(name),
-                    coordinate_name=f"{name}[{','.join(map(str, index))}]" if index else str(name),
+                    variable=str(name),
+                    index=index,
                     values=values[(slice(None), slice(None), *index)],
                 )
             )
     repeated = {name for name, n in Counter(p.label for p in found).items() if n > 1}
     for parameter in found:
         if parameter.label in repeated:
-            parameter = ParameterDraws(parameter.coordinate_name, parameter.coordinate_name, parameter.values)
+            parameter = replace(parameter, label=parameter.coordinate_name)
         yield parameter
+
+
+def coordinates_of(parameters: Sequence[ParameterDraws], names: Sequence[str]) -> dict[str, str]:
+    """Which of the sampler's coordinates each parameter is, by label; parameters that are none are left out.
+
+    Indices of coordinates begin with 0, or, of models by Stan, with 1: a variable's do if that gives all its entries.
+    """
+    known, by_variable = set(names), {}
+    for parameter in parameters:
+        by_variable.setdefault(parameter.variable, []).append(parameter)
+    found = {}
+    for entries in by_variable.values():
+        for first in (0, 1):
+            if all(entry.named_from(first) in known for entry in entries):
+                found.update({entry.label: entry.named_from(first) for entry in entries})
+                break
+    return found
 
 
 def _dataset_with_draws(result: xarray.DataTree, group: str) -> xarray.Dataset:
