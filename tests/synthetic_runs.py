@@ -7,7 +7,7 @@ import numpy as np
 from grhmc.models import LogDensity, from_python
 from grhmc.outcomes import Outcome
 from grhmc.results.datatree import build_datatree
-from grhmc.run.chain_record import ChainRecord
+from grhmc.results.record import ChainRecord
 
 ATTRIBUTES = {"inference_library": "grhmc", "inference_library_version": "0", "scale": "geo", "process": "continuous"}
 

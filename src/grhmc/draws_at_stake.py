@@ -18,7 +18,7 @@ from grhmc.results.datatree import build_datatree, build_plain_datatree, plain_a
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
-    from grhmc.results.record import Record
+    from grhmc.results.record import ChainRecord
     from grhmc.run.interrupt import CtrlC
 
 
@@ -58,7 +58,7 @@ def loading_libraries(is_diagnosed: bool) -> Iterator[None]:
 
 
 def build_whatever_fails(
-    records: Sequence[Record],
+    records: Sequence[ChainRecord],
     model: LogDensity,
     attrs: Callable[[], Mapping[str, Any]],
     function_names: Sequence[str],

@@ -376,5 +376,5 @@ def test_another_format_version_is_refused_and_explained(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         header = {"format": "grhmc checkpoint", "version": 99, "written_by": "7.0"}
         archive.writestr("header.json", json.dumps(header))
-    with pytest.raises(CheckpointError, match=r"format 99, written by grhmc 7\.0.*Resume with"):
+    with pytest.raises(CheckpointError, match=r"format 99, written by grhmc 7\.0.*Read it with"):
         load_checkpoint(path)

@@ -11,6 +11,7 @@ import numpy as np
 
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, listed, listed_chains
 from grhmc.diagnosis.screening import Scalar, batch_mean_score, half_chain_score, suspicious_scalars
+from grhmc.results.summaries import TAIL_PROBABILITIES
 
 if TYPE_CHECKING:
     import xarray
@@ -32,8 +33,6 @@ ESS_SHARE = 0.1
 
 FEWEST_DRAWS = 20
 """Per chain: of fewer nothing can be said."""
-
-TAIL_PROBABILITIES = (0.05, 0.95)
 
 _CAUTION = 2.5
 # The rough ESS is off by a quarter now and then: below this many times what is wanted, ArviZ is asked; R-hat likewise.

@@ -1,4 +1,4 @@
-"""Save a run's state to one file and load it again: arrays and JSON, written all or nothing."""
+"""Save arrays and JSON to one file and load them again, all or nothing: what `grhmc paper` keeps of its cells."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
         raise
     except zipfile.BadZipFile as error:
         raise CheckpointError(
-            f"{path} is not a grhmc checkpoint, or was cut short or damaged ({error}); use an "
-            "older checkpoint or start the run again"
+            f"{path} is not a grhmc checkpoint, or was cut short or damaged ({error}); use "
+            "another copy, or delete it and have it made again"
         ) from error
     except (
         KeyError,
@@ -138,7 +138,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
         zlib.error,
     ) as error:  # RuntimeError: nested too deep, encrypted
         raise CheckpointError(
-            f"{path} is a damaged checkpoint ({error}); use an older one or start the run again"
+            f"{path} is a damaged checkpoint ({error}); use another copy, or delete it and have it made again"
         ) from error
     return Checkpoint(arrays, metadata, str(header.get("written_by", "unknown")))
 
@@ -154,7 +154,7 @@ def _read_header(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
         raise CheckpointError(
             f"{path} has checkpoint format {header.get('version')}, written by grhmc "
             f"{header.get('written_by')}; this is grhmc {__version__}, which reads format "
-            f"{FORMAT_VERSION}. Resume with the version that wrote it"
+            f"{FORMAT_VERSION}. Read it with the version that wrote it"
         )
     return header
 

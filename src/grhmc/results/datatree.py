@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     import xarray
 
     from grhmc.models.log_density import LogDensity
-    from grhmc.results.record import Record
+    from grhmc.results.record import ChainRecord
 
 UNCONSTRAINED = "unconstrained"
 """The dimension of the sampler's own coordinates."""
 
 
 def build_datatree(
-    records: Sequence[Record],
+    records: Sequence[ChainRecord],
     model: LogDensity,
     attrs: Mapping[str, Any],
     function_names: Sequence[str] = (),
@@ -41,7 +41,7 @@ def build_datatree(
 
     Parameters
     ----------
-    records : sequence of Record
+    records : sequence of ChainRecord
         One per chain, at least one.
     model : LogDensity
         Gives names, shapes, dims and coords, and turns draws into its variables.
@@ -123,7 +123,9 @@ _LIBRARY = ("inference_library", "inference_library_version")
 # Which ArviZ's schema wants in every group.
 
 
-def build_plain_datatree(records: Sequence[Record], model: LogDensity, attrs: Mapping[str, Any]) -> xarray.DataTree:
+def build_plain_datatree(
+    records: Sequence[ChainRecord], model: LogDensity, attrs: Mapping[str, Any]
+) -> xarray.DataTree:
     """The draws as the sampler sees them and their statistics, by xarray alone: for when `build_datatree` fails."""
     import xarray
 
@@ -138,14 +140,14 @@ def build_plain_datatree(records: Sequence[Record], model: LogDensity, attrs: Ma
     return tree
 
 
-def plain_arrays(records: Sequence[Record]) -> dict[str, np.ndarray]:
+def plain_arrays(records: Sequence[ChainRecord]) -> dict[str, np.ndarray]:
     """The same as arrays: ``position`` (chain, draw, unconstrained) and statistics (chain, draw); needs no library."""
     draws = _stack([record.draws for record in records])
     return {"position": draws, **_stack_each([record.statistics for record in records], draws.shape[1])}
 
 
 def _dataset(
-    records: Sequence[Record],
+    records: Sequence[ChainRecord],
     variables: Mapping[str, np.ndarray],
     *,
     descriptions: Mapping[str, str] | None = None,
@@ -186,7 +188,7 @@ def _without_objects(values: np.ndarray) -> np.ndarray:
 
 def _posterior(
     group: str,
-    records: Sequence[Record],
+    records: Sequence[ChainRecord],
     model: LogDensity,
     draws: np.ndarray,
     failed: dict[str, int],
@@ -228,7 +230,7 @@ _MOST_NAMED = 8
 _IS_NAN = "is NaN there. Means that leave NaN out, as those of xarray, are then means given that nothing failed"
 
 
-def _observed_data(records: Sequence[Record], model: LogDensity) -> xarray.Dataset | None:
+def _observed_data(records: Sequence[ChainRecord], model: LogDensity) -> xarray.Dataset | None:
     """The model's data, if it knows them and they can be stored."""
     if not model.observed_data:
         return None
@@ -241,7 +243,7 @@ def _observed_data(records: Sequence[Record], model: LogDensity) -> xarray.Datas
 
 
 def _time_average(
-    records: Sequence[Record], coordinates: Mapping[str, Any], function_names: Sequence[str], process: str | None
+    records: Sequence[ChainRecord], coordinates: Mapping[str, Any], function_names: Sequence[str], process: str | None
 ) -> xarray.Dataset:
     averages = [{name: rows for name, rows in record.time_average.items() if name != "functions"} for record in records]
     coords = dict(coordinates)
@@ -264,7 +266,7 @@ def _time_average(
     )
 
 
-def _tuning(records: Sequence[Record], coordinates: Mapping[str, Any], process: str | None) -> xarray.Dataset:
+def _tuning(records: Sequence[ChainRecord], coordinates: Mapping[str, Any], process: str | None) -> xarray.Dataset:
     dim = len(coordinates[UNCONSTRAINED])
     variables, dims = {}, {}
     for name in records[0].tuning:

@@ -2,56 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 
+from grhmc.outcomes import Outcome
 
-class Record(Protocol):
-    """What one chain hands over; `grhmc.run.chain.ChainRecord` says more."""
 
-    @property
-    def chain(self) -> int:
-        """Which chain."""
-        ...
+@dataclass
+class ChainRecord:
+    """What one chain hands to the results. Arrays have one row per draw, interval or row of history."""
 
-    @property
-    def draws(self) -> np.ndarray:
-        """Unconstrained draws, shape (n_draws, dim)."""
-        ...
-
-    @property
-    def statistics(self) -> Mapping[str, np.ndarray]:
-        """Per draw, by name; counts and flags may be doubles."""
-        ...
-
-    @property
-    def warmup_draws(self) -> np.ndarray:
-        """Draws of the warm-up, shape (n, dim); n = 0 if not kept."""
-        ...
-
-    @property
-    def warmup_statistics(self) -> Mapping[str, np.ndarray]:
-        """Per draw of the warm-up, by name."""
-        ...
-
-    @property
-    def time_average(self) -> Mapping[str, np.ndarray]:
-        """Averages over intervals of the path, by name; the first axis counts intervals."""
-        ...
-
-    @property
-    def tuning(self) -> Mapping[str, np.ndarray]:
-        """What warm-up found, and its history (names `history_...`, rows first)."""
-        ...
-
-    @property
-    def warmup_seconds(self) -> float:
-        """Wall clock."""
-        ...
-
-    @property
-    def sampling_seconds(self) -> float:
-        """Wall clock."""
-        ...
+    chain: int
+    draws: np.ndarray
+    statistics: dict[str, np.ndarray]
+    warmup_draws: np.ndarray
+    warmup_statistics: dict[str, np.ndarray]
+    time_average: dict[str, np.ndarray]
+    tuning: dict[str, np.ndarray]
+    warmup_seconds: float
+    sampling_seconds: float
+    outcome: Outcome

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grhmc.outcomes import Outcome
 from grhmc.process.state import STATISTICS, Records, init_records
+from grhmc.results.record import ChainRecord
 
 if TYPE_CHECKING:
     from grhmc.adaptation.stage import Stage
@@ -23,22 +23,6 @@ _OF_THE_DISCRETE_PROCESS = "acceptance_rate"
 
 HISTORY_ROWS_PER_STAGE = 60
 """Rows of tuning history each stage of warm-up leaves."""
-
-
-@dataclass
-class ChainRecord:
-    """What one chain hands to the results. Arrays have one row per draw, interval or row of history."""
-
-    chain: int
-    draws: np.ndarray
-    statistics: dict[str, np.ndarray]
-    warmup_draws: np.ndarray
-    warmup_statistics: dict[str, np.ndarray]
-    time_average: dict[str, np.ndarray]
-    tuning: dict[str, np.ndarray]
-    warmup_seconds: float
-    sampling_seconds: float
-    outcome: Outcome
 
 
 @dataclass

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grhmc.run.chain_record import ChainRecord
+    from grhmc.results.record import ChainRecord
 
 
 class CtrlC:
