@@ -298,8 +298,8 @@ def _advance(
     ctrl_c: CtrlC,
 ) -> tuple[BaseException | None, bool]:
     """Advance the chains to their end; what stopped them, if it was an error, and whether they came to it."""
-    watch = Watch(chains)
     try:
+        watch = Watch(chains)
         with display:
             finished = run_chains(
                 chains,

@@ -17,7 +17,7 @@ import pytest
 import grhmc
 from grhmc import draws_at_stake, sampling
 from grhmc.models.variables import Variable
-from grhmc.run import progress
+from grhmc.run import progress, snapshots
 
 PACKAGE = str(Path(grhmc.__file__).parent)
 DRAWS = 30
@@ -151,7 +151,7 @@ def test_a_fault_at_each_kind_of_call_leaves_the_draws(kind: Any, monkeypatch: p
         (sampling, "record_diagnosis"),
         (draws_at_stake, "build_datatree"),
         (sampling, "result_attributes"),
-        (sampling, "snapshot"),
+        (snapshots, "snapshot"),
         (progress._Silent, "__exit__"),
         (progress._Silent, "update"),
         (Constrained, "constrain"),
