@@ -10,6 +10,7 @@ import pytest
 import grhmc
 from grhmc.models.analytic import independent_normals
 from grhmc.results.descriptions import BY_PROCESS, COMMON
+from grhmc.settings import ProcessName
 
 PROCESSES = ("discrete", "continuous")
 GROUPS = ("sample_stats", "warmup_sample_stats", "time_average", "tuning")
@@ -17,13 +18,13 @@ NORMALS = independent_normals([1.0, 2.0, 0.1])
 
 
 @functools.cache
-def run(process: str):
+def run(process: ProcessName):
     return grhmc.sample(
         NORMALS.log_density(), process=process, draws=400, chains=2, seed=1, save_warmup=True, progress_bar=False
     )
 
 
-def statistics_of(process: str):
+def statistics_of(process: ProcessName):
     return run(process)["sample_stats"].to_dataset()
 
 

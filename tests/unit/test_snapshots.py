@@ -11,11 +11,11 @@ from grhmc.run.executors import run_chains
 from grhmc.run.progress import ChainSnapshot
 from grhmc.run.snapshots import Watch
 from grhmc.sampling import prepare
-from grhmc.settings import ProcessSettings, RunSettings
+from grhmc.settings import ProcessName, RunSettings, parse_process
 
 
-def make_chains(process: str) -> list[Chain]:
-    settings = RunSettings(draws=300, tune=200, chains=2, seed=1, progress_bar=False, process=ProcessSettings(process))
+def make_chains(process: ProcessName) -> list[Chain]:
+    settings = RunSettings(draws=300, tune=200, chains=2, seed=1, progress_bar=False, process=parse_process(process))
     stages = [*warmup_stages(settings), final_stage(settings)]
     return prepare(independent_normals([1.0, 2.0]).log_density(), settings, stages, None, None)
 

@@ -54,6 +54,8 @@ from grhmc.run.stage_rules import begin_event_rate_rule, begin_scale_rule, begin
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from grhmc.models.log_density import LogDensity
     from grhmc.settings import RunSettings
 
@@ -102,7 +104,7 @@ class Chain:
         self,
         model: LogDensity,
         settings: RunSettings,
-        stages: list[Stage],
+        stages: Sequence[Stage],
         *,
         index: int,
         rng: np.random.Generator,

@@ -12,7 +12,7 @@ from grhmc.results.record import ChainRecord
 
 if TYPE_CHECKING:
     from grhmc.adaptation.stage import Stage
-    from grhmc.run.chain import Chain
+    from grhmc.run.chain_state import ChainState
     from grhmc.settings import RunSettings
 
 AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored", "n_refused")
@@ -45,7 +45,7 @@ def named_statistics(rows: np.ndarray, is_discrete: bool) -> dict[str, np.ndarra
     return {name: rows[:, STATISTICS.index(name)] for name in names}
 
 
-def tuning_record(chain: Chain) -> dict[str, np.ndarray]:
+def tuning_record(chain: ChainState) -> dict[str, np.ndarray]:
     """What warm-up has found so far, and its history."""
     clock, records, tuner = chain.process.clock[0], chain.records, chain.process.rate_tuner
     sampling = not chain.stage.is_warmup
@@ -81,7 +81,7 @@ def tuning_record(chain: Chain) -> dict[str, np.ndarray]:
     }
 
 
-def chain_record(chain: Chain) -> ChainRecord:
+def chain_record(chain: ChainState) -> ChainRecord:
     """Everything recorded so far; draws and statistics are views of the chain's own arrays."""
     sampling = not chain.stage.is_warmup
     n_draws = int(chain.process.clock.draw_index[0]) if sampling else 0

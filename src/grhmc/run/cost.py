@@ -17,7 +17,7 @@ from grhmc.process.discrete import MOST_REFINED
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
-    from grhmc.run.chain import Chain
+    from grhmc.run.chain_state import ChainState
 
 SMALLEST_NOISE = 0.1
 """Standard deviation of the log density's noise below which nothing is done about it."""
@@ -93,7 +93,7 @@ def possible_acceptance(noise: float) -> float:
     return math.erfc(0.5 * noise)
 
 
-def allow_for_noise(chain: Chain) -> None:
+def allow_for_noise(chain: ChainState) -> None:
     """Measure the noise where a chain begins a stage, and set what its trajectories can be asked for."""
     process, kernel = chain.process, chain.process.settings
     step = chain.trajectory_step
@@ -110,7 +110,7 @@ def allow_for_noise(chain: Chain) -> None:
     kernel.most_refined = 1 if chain.noise > LARGEST_REFINED_NOISE else MOST_REFINED
 
 
-def cause_of_cost(chain: Chain) -> str:
+def cause_of_cost(chain: ChainState) -> str:
     """Why a chain costs much, as far as it is known: part of a sentence."""
     clock = chain.process.clock[0]
     refused = float(clock.n_refused) / max(int(clock.n_events), 1)
@@ -132,7 +132,7 @@ def cause_of_cost(chain: Chain) -> str:
     return "the posterior varies on very different scales in different places, or its gradient is wrong"
 
 
-def cost_hint(chain: Chain) -> str:
+def cost_hint(chain: ChainState) -> str:
     """What progress says of a chain that costs far more than others of its kind; else an empty string."""
     n_gradients = int(chain.process.clock[0].n_gradients)
     per_draw = n_gradients / max(chain.draws_done, 1)

@@ -14,7 +14,7 @@ from grhmc.run.seeds import generator_to_array, restore_generator
 from grhmc.run.stage_rules import renew_crossing_time_tuner
 
 if TYPE_CHECKING:
-    from grhmc.run.chain import Chain
+    from grhmc.run.chain_state import ChainState
 
 _SCALARS = (
     "stage_index",
@@ -32,7 +32,7 @@ _OWN_ARRAYS = ("rng", "outcome", "integrator", *_SCALARS, *_VECTORS)
 # Beside those of the process and the records.
 
 
-def chain_to_arrays(chain: Chain) -> dict[str, np.ndarray]:
+def chain_to_arrays(chain: ChainState) -> dict[str, np.ndarray]:
     """The chain's whole state and records as plain arrays, by name."""
     arrays = {f"process.{name}": array.copy() for name, array in walk_arrays(chain.process)}
     arrays |= {f"records.{name}": array.copy() for name, array in walk_arrays(chain.records)}
@@ -43,7 +43,7 @@ def chain_to_arrays(chain: Chain) -> dict[str, np.ndarray]:
     return arrays
 
 
-def restore_chain(chain: Chain, arrays: dict[str, np.ndarray]) -> None:
+def restore_chain(chain: ChainState, arrays: dict[str, np.ndarray]) -> None:
     """Put a chain made with the same model, settings and stages into a saved state; see `Chain.restore`."""
     missing = [name for name in _OWN_ARRAYS if name not in arrays]
     if missing:
