@@ -54,8 +54,6 @@ from grhmc.run.stage_rules import begin_event_rate_rule, begin_scale_rule, begin
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from grhmc.models.log_density import LogDensity
     from grhmc.settings import RunSettings
 
@@ -104,7 +102,7 @@ class Chain:
         self,
         model: LogDensity,
         settings: RunSettings,
-        stages: Sequence[Stage],
+        stages: list[Stage],
         *,
         index: int,
         rng: np.random.Generator,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ class ChainState(Protocol):
 
     model: LogDensity
     settings: RunSettings
-    stages: Sequence[Stage]
+    stages: list[Stage]
     index: int
     stage_index: int
     outcome: Outcome
