@@ -40,7 +40,7 @@ def _count_and_call(_typing_context, dim, q, gradient, log_density, table):
 
 
 def _counted(dim, q, gradient, log_density, table):
-    """The density that samplers are given; a table with a fourth word of 1 turns refusals into -inf."""
+    """The density that samplers are given; a table with a fourth word of 1 turns rejections into -inf."""
     code = _count_and_call(dim, q, gradient, log_density, table)  # pyright: ignore[reportCallIssue]
     words = numba.carray(table, (4,), np.int64)
     if words[3] == 1:
@@ -88,7 +88,7 @@ class CountedDensity:
     Parameters
     ----------
     model : LogDensity
-    refuse_with_minus_infinity : bool
+    reject_with_minus_infinity : bool
         For samplers that take no error code: where the density is not finite, return 0 and a log density of -inf.
 
     Attributes
@@ -96,15 +96,15 @@ class CountedDensity:
     address, user_data : int
         What to give to a sampler; the signature is `DENSITY_SIGNATURE`.
     value_address : int
-        The same as ``double f(intptr dim, const double *q, double *grad, void *user_data)``; -inf where refused.
+        The same as ``double f(intptr dim, const double *q, double *grad, void *user_data)``; -inf where rejected.
     """
 
-    def __init__(self, model: LogDensity, *, refuse_with_minus_infinity: bool = False) -> None:
+    def __init__(self, model: LogDensity, *, reject_with_minus_infinity: bool = False) -> None:
         self.model = model
         self._table = np.zeros(4, dtype=np.int64)
         self._table[_ADDRESS] = model.address
         self._table[_USER_DATA] = model.user_data
-        self._table[_MINUS_INFINITY] = refuse_with_minus_infinity
+        self._table[_MINUS_INFINITY] = reject_with_minus_infinity
         self.address: int = _compiled().address
         self.user_data: int = self._table.ctypes.data
 

@@ -140,7 +140,7 @@ def run_walnutpie(target: Target, seed: int, draws: int = DRAWS) -> Run:
     import walnutpie
     from walnutpie._ffi import logp_cfunc_type
 
-    density = CountedDensity(target.model, refuse_with_minus_infinity=True)
+    density = CountedDensity(target.model, reject_with_minus_infinity=True)
     starts = starting_points(target, seed, CHAINS)
     function = logp_cfunc_type(density.address)
 
@@ -173,7 +173,7 @@ def run_owalnuts(target: Target, seed: int, draws: int = DRAWS) -> Run:
     """oWALNUTS, default settings."""
     import owalnuts
 
-    density = CountedDensity(target.model, refuse_with_minus_infinity=True)
+    density = CountedDensity(target.model, reject_with_minus_infinity=True)
     starts = starting_points(target, seed, CHAINS)
     target_function = owalnuts.from_cfunc(density.value_address, target.dim, user_data=density.user_data)
     with _processor_time() as watch:
@@ -200,7 +200,7 @@ def run_blackjax(target: Target, seed: int, draws: int = DRAWS) -> Run:
     """BlackJAX NUTS after its window adaptation; the density is called back from JAX."""
     from blackjax_nuts import sample_nuts
 
-    density = CountedDensity(target.model, refuse_with_minus_infinity=True)
+    density = CountedDensity(target.model, reject_with_minus_infinity=True)
     starts = starting_points(target, seed, CHAINS)
     with _processor_time() as watch:
         kept, warmup, n_divergent = sample_nuts(density, starts, seed, TUNE, draws)

@@ -66,7 +66,7 @@ def as_vector(name: str, value: Any, dim: int) -> np.ndarray:
 
 def as_real_array(name: str, value: Any, accepted: str) -> np.ndarray:
     """A fresh float64 array of any shape, or an error: None, texts and complex numbers are no real numbers."""
-    refuse_masked(name, value)
+    reject_masked(name, value)
     try:
         array = np.asarray(value)
     except ValueError:  # rows of unequal length
@@ -76,7 +76,7 @@ def as_real_array(name: str, value: Any, accepted: str) -> np.ndarray:
     return np.array(array, dtype=np.float64)
 
 
-def refuse_masked(name: str, value: Any) -> None:
+def reject_masked(name: str, value: Any) -> None:
     """Raise if an array has masked entries: as a plain array they would count as observed."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise ValueError(
@@ -85,10 +85,10 @@ def refuse_masked(name: str, value: Any) -> None:
         )
     if isinstance(value, list | tuple):
         for part in value:
-            refuse_masked(name, part)
+            reject_masked(name, part)
     elif isinstance(value, Mapping):
         for key, part in value.items():
-            refuse_masked(f"{name}[{key!r}]", part)
+            reject_masked(f"{name}[{key!r}]", part)
 
 
 def _quoted(accepted: Collection[str]) -> str:

@@ -1,4 +1,4 @@
-"""Bad input: each kind is refused with a message that names the argument, the value and what to do, or is defined."""
+"""Bad input: each kind is rejected with a message that names the argument, the value and what to do, or is defined."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ BAD_SETTINGS: list[tuple[dict[str, Any], Any, tuple[str, ...]]] = [
     BAD_SETTINGS,
     ids=[f"{number} {next(iter(settings))}" for number, (settings, _, _) in enumerate(BAD_SETTINGS)],
 )
-def test_bad_settings_are_refused_with_argument_and_value(
+def test_bad_settings_are_rejected_with_argument_and_value(
     settings: dict[str, Any], error: type[Exception], fragments: tuple[str, ...]
 ) -> None:
     with pytest.raises(error) as raised:
@@ -154,7 +154,7 @@ def test_an_unknown_argument_is_rejected_with_the_nearest_one(function: Any, nam
 
 
 @pytest.mark.parametrize("bad", [None, 3, "model", python_normal, compiled_normal, [model]])
-def test_what_is_not_a_model_is_refused_with_the_way_to_make_one(bad: Any) -> None:
+def test_what_is_not_a_model_is_rejected_with_the_way_to_make_one(bad: Any) -> None:
     with pytest.raises(TypeError) as raised:
         grhmc.sample(bad)
     assert_says(raised.value, "model", "from_numba", "from_python")
@@ -200,7 +200,7 @@ BAD_MODELS: list[tuple[str, Callable[[], Any], type[Exception], tuple[str, ...]]
 @pytest.mark.parametrize(
     ("make", "error", "fragments"), [case[1:] for case in BAD_MODELS], ids=[c[0] for c in BAD_MODELS]
 )
-def test_bad_models_are_refused_when_they_are_made(
+def test_bad_models_are_rejected_when_they_are_made(
     make: Callable[[], Any], error: type[Exception], fragments: tuple[str, ...]
 ) -> None:
     with pytest.raises(error) as raised:
@@ -234,7 +234,7 @@ BAD_RESULTS: list[tuple[str, Callable[[np.ndarray], Any], type[Exception], tuple
 @pytest.mark.parametrize(
     ("density", "error", "fragments"), [case[1:] for case in BAD_RESULTS], ids=[case[0] for case in BAD_RESULTS]
 )
-def test_a_density_that_returns_something_else_is_refused(
+def test_a_density_that_returns_something_else_is_rejected(
     density: Callable[[np.ndarray], Any], error: type[Exception], fragments: tuple[str, ...]
 ) -> None:
     with pytest.raises(error) as raised:
@@ -273,7 +273,7 @@ def test_a_start_outside_the_support_is_an_initialization_error() -> None:
 
 
 @pytest.mark.parametrize("factor", [-1.0, 0.5, 0.0])
-def test_a_wrong_gradient_is_refused_by_name(factor: float) -> None:
+def test_a_wrong_gradient_is_rejected_by_name(factor: float) -> None:
     def density(q: np.ndarray) -> tuple[float, np.ndarray]:
         return -0.5 * float(q @ q), np.array([-q[0], -factor * q[1]])
 
@@ -291,7 +291,7 @@ def test_a_wrong_gradient_is_let_pass_when_the_user_says_so() -> None:
     assert result["posterior"]["x"].shape == (2, 10, 2)
 
 
-def test_a_random_density_is_refused() -> None:
+def test_a_random_density_is_rejected() -> None:
     rng = np.random.default_rng(1)
     with pytest.raises(ValueError, match="deterministic"):
         sample(grhmc.from_python(lambda q: (float(rng.normal()), -q), 2))
@@ -323,12 +323,12 @@ def test_that_warning_goes_with_the_gradient_check() -> None:
 
 
 @pytest.mark.parametrize("names", [[], ["a", "a"], [""], [1]])
-def test_bad_names_of_path_functions_are_refused(names: Any) -> None:
+def test_bad_names_of_path_functions_are_rejected(names: Any) -> None:
     with pytest.raises(ValueError, match="names must be distinct non-empty strings"):
         grhmc.path_functions_from_numba(lambda q, output: None, 2, names)
 
 
-def test_path_functions_of_another_dimension_are_refused() -> None:
+def test_path_functions_of_another_dimension_are_rejected() -> None:
     def first(q, output):
         output[0] = q[0]
 

@@ -49,7 +49,7 @@ def test_an_exception_reaches_the_user_with_its_traceback_and_the_draws(cores: i
 
 
 def test_a_chain_that_was_complete_before_the_exception_is_kept() -> None:
-    """With one thread, and no meetings, chains run one after the other."""
+    """With one thread, and no pooling, chains run one after the other."""
     calls = 0
 
     def density(q: np.ndarray) -> tuple[float, np.ndarray]:
@@ -109,7 +109,7 @@ def test_a_keyboard_interrupt_inside_the_density_is_not_lost() -> None:
 
 
 def test_places_where_the_density_is_not_finite_are_outside_the_support() -> None:
-    """NaN and −inf are refused; nothing raises, no draw is NaN."""
+    """NaN and −inf are rejected; nothing raises, no draw is NaN."""
 
     def half_normal(q: np.ndarray) -> tuple[float, np.ndarray]:
         if q[0] < 0.0:

@@ -119,7 +119,7 @@ def test_an_interrupt_of_compiled_code_is_prompt_and_keeps_the_draws() -> None:
 
 
 def test_chains_that_were_complete_outweigh_one_that_had_hardly_begun() -> None:
-    """On one core, without meetings, chains run one after the other: cut to the shortest, nearly nothing were left."""
+    """On one core, without pooling, chains run one after the other: cut to the shortest, nearly nothing were left."""
     outcome = interrupted_run(
         "python", {"draws": 300, "tune": 0, "chains": 4, "cores": 1, "continuous": {}}, n_calls=2950
     )

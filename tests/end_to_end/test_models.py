@@ -92,7 +92,7 @@ def test_models_with_transformed_parameters_give_both_kinds_of_draws() -> None:
     np.testing.assert_allclose(draws_of(start), 0.5, atol=1e-3)
 
 
-def test_a_start_by_name_is_refused_where_parameters_are_transformed() -> None:
+def test_a_start_by_name_is_rejected_where_parameters_are_transformed() -> None:
     """X = 2 would be taken for log x = 2."""
     with pytest.raises(ValueError, match="transformed"):
         sample(Exponential(), init={"x": 2.0})

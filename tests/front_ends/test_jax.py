@@ -143,7 +143,7 @@ def test_what_is_wrong_is_said_before_sampling(logp, example, error, words):
         grhmc.from_jax(logp, example)
 
 
-def test_wrong_names_and_dims_are_refused():
+def test_wrong_names_and_dims_are_rejected():
     with pytest.raises(ValueError, match=r"at \['x\[0\]', 'x\[1\]'\]"):
         grhmc.from_jax(normal, (1.0, 2.0), names=["a"])
     with pytest.raises(ValueError, match="must be distinct"):

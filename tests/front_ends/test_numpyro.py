@@ -1,4 +1,4 @@
-"""Models from NumPyro: the reference posteriors, sites, plates, arguments, starting points, refusals."""
+"""Models from NumPyro: the reference posteriors, sites, plates, arguments, starting points, rejections."""
 
 import functools
 import importlib.util
@@ -215,7 +215,7 @@ def rounded():
         (3, TypeError, "must be a function"),
     ],
 )
-def test_models_that_cannot_be_sampled_are_refused(model, error, words):
+def test_models_that_cannot_be_sampled_are_rejected(model, error, words):
     with pytest.raises(error, match=words):
         grhmc.from_numpyro(model)
 

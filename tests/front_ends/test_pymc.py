@@ -193,7 +193,7 @@ def test_attributes_say_how_exactly_draws_can_be_repeated(compiled):
         assert grhmc.from_pymc(model).attributes() == {"repeatable": "the same seed gives the same draws"}
 
 
-def test_models_that_cannot_be_sampled_are_refused():
+def test_models_that_cannot_be_sampled_are_rejected():
     with pymc.Model() as discrete:
         pymc.Poisson("k", 3.0)
         pymc.Normal("x")

@@ -141,7 +141,7 @@ def test_labels_may_be_tuples(normal):
         grhmc.from_stan(NORMAL, ROWS, dims={"x": "place"})
 
 
-def test_dims_of_an_unknown_variable_are_refused():
+def test_dims_of_an_unknown_variable_are_rejected():
     with pytest.raises(ValueError, match=r"dims names \['y'\]"):
         grhmc.from_stan(NORMAL, ROWS, dims={"y": ["place"]})
 
@@ -271,12 +271,12 @@ def test_infinite_data_reach_stan(form):
     assert grhmc.from_stan(program, form({"a": -np.inf, "b": 0.0})).evaluate([1e3])[2] == 1
 
 
-def test_an_unknown_backend_is_refused():
+def test_an_unknown_backend_is_rejected():
     with pytest.raises(ValueError, match="backend must be"):
         grhmc.from_stan(NORMAL, ROWS, backend="cmdstan")
 
 
-def test_a_library_that_is_no_stan_model_is_refused(tmp_path):
+def test_a_library_that_is_no_stan_model_is_rejected(tmp_path):
     path = tmp_path / "model.so"
     path.write_bytes(b"not a library")
     with pytest.raises(ValueError, match="cannot be loaded"):

@@ -105,12 +105,12 @@ def test_a_long_fixed_step_is_exact() -> None:
 
 
 def test_a_long_fixed_step_is_exact_with_a_momentum_that_persists() -> None:
-    """The positive control of the next test. In one dimension, where a wrong sign after refusals has most effect."""
+    """The positive control of the next test. In one dimension, where a wrong sign after rejections has most effect."""
     assert_exact_with(use_leapfrog, dim=1, draws=20_000, momentum="persistent", u_turns_per_refreshment=0.7)
 
 
-def test_a_momentum_that_is_not_reversed_after_a_refusal_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the reversal partial refreshment and refusal do not leave the target unchanged (Horowitz 1991)."""
+def test_a_momentum_that_is_not_reversed_after_a_rejection_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the reversal partial refreshment and rejection do not leave the target unchanged (Horowitz 1991)."""
 
     @numba.njit
     def leave(momentum):

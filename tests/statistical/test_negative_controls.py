@@ -127,7 +127,7 @@ def test_a_gradient_wrong_by_a_tenth_is_noticed(scale: Any) -> None:
 
 @pytest.mark.parametrize("name", ["NG2", "NG3"])
 def test_a_too_loose_tolerance_is_noticed(name: str) -> None:
-    """By its bias, or because so many paths are refused."""
+    """By its bias, or because so many paths are rejected."""
     with pytest.raises(AssertionError, match=r"twice|too few effective draws"):
         assert_exact(
             paper_target(name), draws=DRAWS, largest_standard_error=0.05, process=grhmc.Continuous(tolerance=1.0)

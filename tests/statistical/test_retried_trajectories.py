@@ -1,7 +1,7 @@
-"""Trajectories that fail and are followed again by shorter steps: exact, because of what is asked of the way back.
+"""Trajectories that fail and are retried with shorter steps: exact, because of what is asked of the way back.
 
 The target is a needle in a haystack, 0.3 N(0, 0.03²) + 0.7 N(0, 1): the step that suits the haystack is thirty times
-too long for the needle, and a third of all trajectories are followed again.
+too long for the needle, and a third of all trajectories are retried.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def test_a_finished_chain_stays_finished():
         np.testing.assert_array_equal(array, before[name])
 
 
-def test_a_state_of_another_run_is_refused():
+def test_a_state_of_another_run_is_rejected():
     arrays = new_chain("isg").to_arrays()
     other = make_chain(MODEL, run_settings(dim=DIM, draws=7, scale="isg", **PRACTICAL))
     with pytest.raises(ValueError, match=r"the saved state belongs to another run: .* should have shape"):
@@ -164,7 +164,7 @@ def test_a_state_of_another_run_is_refused():
     "name",
     ["process.clock", "records.draws", "rng", "stage_index", "seconds", "outcome", "sampling_start"],
 )
-def test_a_state_with_a_missing_array_is_refused(name):
+def test_a_state_with_a_missing_array_is_rejected(name):
     arrays = new_chain("isg").to_arrays()
     del arrays[name]
     with pytest.raises(ValueError, match="the saved state belongs to another run"):

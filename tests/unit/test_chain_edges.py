@@ -106,11 +106,11 @@ def test_a_bounce_reverses_the_path():
     assert record.draws.min() < 0.1
 
 
-def test_bounces_and_refused_steps_are_reported():
+def test_bounces_and_rejected_steps_are_reported():
     chain = finish(make_chain(HALF_LINE, run_settings(draws=200, event_rate=0.6), init=np.ones(1)))
     tuning = chain.record().tuning
     assert tuning["n_bounces"] == chain.counts.n_bounces > 0
-    assert tuning["n_refused"] == chain.counts.n_refused > chain.counts.n_bounces
+    assert tuning["n_non_finite"] == chain.counts.n_non_finite > chain.counts.n_bounces
 
 
 # About its mean the constant gradient of an exponential has a variance of rounding only, 1e-30 or so. Its inverse root

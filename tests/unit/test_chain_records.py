@@ -75,7 +75,7 @@ def test_an_event_of_a_constant_rate_costs_no_gradient(integrator, event_rate):
     settings = run_settings(dim=3, draws=300, event_rate=event_rate, name=integrator)
     chain = finish(make_chain(NORMALS, settings, init=START))
     counts = chain.counts
-    assert counts.n_refused == 0
+    assert counts.n_non_finite == 0
     assert counts.n_events == pytest.approx(300 * event_rate, abs=5.0 * np.sqrt(300 * event_rate) + 1.0)
     # One gradient at the start, five to look for noise, one at each draw, and the same for every step, accepted or not.
     per_step = TABLEAUS[integrator].gradients_per_step
@@ -87,7 +87,7 @@ def test_an_event_of_a_constant_rate_costs_no_gradient(integrator, event_rate):
 def test_an_event_of_the_arc_length_rate_costs_one_gradient_at_most_or_a_step_of_the_splitting(integrator):
     settings = run_settings(dim=3, draws=300, event_rate=0.3, event_rate_kind="arc_length", name=integrator)
     counts = finish(make_chain(NORMALS, settings, init=START)).counts
-    assert counts.n_refused == 0
+    assert counts.n_non_finite == 0
     beyond_steps = (
         counts.n_gradients - 1 - TABLEAUS[integrator].gradients_per_step * (counts.n_steps + counts.n_rejected)
     )
@@ -176,11 +176,11 @@ def values(q, output):
 def test_time_averages_agree_with_a_fine_sampling_of_the_same_path():
     spacing, n_draws = 0.02, 5000
     functions = path_functions_from_numba(values, 3, ["first", "third squared"])
-    # Errors so small that no path is refused: draws of a refused one are not those that the averages see.
+    # Errors so small that no path is rejected: draws of a rejected one are not those that the averages see.
     settings = run_settings(dim=3, draws=n_draws, sample_interval=spacing, n_time_averages=10, tolerance=1e-4)
     chain = finish(make_chain(NORMALS, settings, init=START, path_functions=functions))
     record = chain.record()
-    assert record.tuning["n_refused_paths"] == 0
+    assert record.tuning["n_rejected_paths"] == 0
     averages = record.time_average
     assert averages["position"].shape == (10, 3)
     np.testing.assert_allclose(averages["duration"], n_draws / 10 * spacing, rtol=1e-12)

@@ -128,7 +128,7 @@ def test_a_chain_that_cannot_go_on_is_explained(monkeypatch):
 
 
 @pytest.mark.parametrize("option", [["--draws", "0"], ["--chains", "0"], ["--seed", "-1"]])
-def test_numbers_out_of_range_are_refused(fake_sample, option):
+def test_numbers_out_of_range_are_rejected(fake_sample, option):
     invoke("demo", *option, code=2)
     assert fake_sample == []
 

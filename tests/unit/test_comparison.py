@@ -205,7 +205,7 @@ def test_an_interrupt_keeps_what_there_is(fake_sample):
         (("isg", 3), TypeError, "got 3"),
     ],
 )
-def test_bad_scales_are_refused_before_anything_is_sampled(fake_sample, scales, error, message):
+def test_bad_scales_are_rejected_before_anything_is_sampled(fake_sample, scales, error, message):
     fake = fake_sample()
     with pytest.raises(error, match=message):
         compare(synthetic_runs.make_model(), scales, progress_bar=False)

@@ -13,7 +13,7 @@ from grhmc import Outcome
 from grhmc.adaptation.pooling import Situation, pool
 from grhmc.adaptation.tuners.moments import init_moments, merge_moments
 from grhmc.models.analytic import independent_normals, paper_target
-from grhmc.run.cross_chain import adapt_across_chains
+from grhmc.run.cross_chain import adapt_across_chains, findings_of
 from kernel_helpers import make_chains, run_settings
 
 SD = np.array([1.0, 0.1, 10.0])
@@ -61,7 +61,7 @@ def situation_of(chain: Any) -> Situation:
 def test_decisions_follow_from_what_was_found_alone_wherever_the_chains_live() -> None:
     """Findings are sent through bytes, as between machines, and are not changed."""
     chains = waiting_chains(4, scale="geo", process="discrete")
-    findings, situation = [chain.findings() for chain in chains], situation_of(chains[0])
+    findings, situation = [findings_of(chain) for chain in chains], situation_of(chains[0])
     before = pickle.dumps(findings)
     here = pool(findings, situation)
     assert pickle.dumps(findings) == before
@@ -81,7 +81,7 @@ def test_decisions_follow_from_what_was_found_alone_wherever_the_chains_live() -
 
 def test_what_is_decided_does_not_depend_on_the_order_of_chains() -> None:
     chains = waiting_chains(4, scale="geo", process="discrete")
-    findings, situation = [chain.findings() for chain in chains], situation_of(chains[0])
+    findings, situation = [findings_of(chain) for chain in chains], situation_of(chains[0])
     forwards, backwards = pool(findings, situation), pool(findings[::-1], situation)[::-1]
     for one, other in zip(forwards, backwards, strict=True):
         assert one.scale is not None

@@ -308,7 +308,7 @@ def test_what_only_the_model_shows_is_kept_with_the_result():
     assert kept.code == "wrong_gradient"
 
 
-def test_what_is_no_result_is_refused():
+def test_what_is_no_result_is_rejected():
     result = result_of(independent_draws())
     del result["sample_stats"]
     with pytest.raises(ValueError, match="no group 'sample_stats'"):

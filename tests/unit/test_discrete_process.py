@@ -1,4 +1,4 @@
-"""Trajectories of the discrete process, the tuning of its step and of its lengths, and what it refuses."""
+"""Trajectories of the discrete process, the tuning of its step and of its lengths, and what it rejects."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_statistics_say_what_happened_to_each_trajectory():
     np.testing.assert_array_equal(statistics["n_events"], 1)
     gradients_per_step = {"splitting": 2, "leapfrog": 1}[result.attrs["integrator"]]
     np.testing.assert_array_equal(statistics["n_gradients"], gradients_per_step * statistics["n_steps"])
-    # A refused trajectory repeats the draw before it.
+    # A rejected trajectory repeats the draw before it.
     values = np.asarray(draws)[0]
     repeats = np.all(values[:, 1:] == values[:, :-1], axis=-1)
     np.testing.assert_array_equal(repeats, statistics["n_rejected"].to_numpy()[:, 1:] == 1)
@@ -186,7 +186,7 @@ def test_averages_are_those_of_the_draws():
     np.testing.assert_allclose(averages["position_squared"], (each**2).mean(axis=2), rtol=1e-10)
 
 
-def test_a_wall_is_refused_not_crossed():
+def test_a_wall_is_rejected_not_crossed():
     def half_normal(q):
         return (-0.5 * q @ q, -q) if q[0] > 0.0 else (-np.inf, np.zeros(1))
 

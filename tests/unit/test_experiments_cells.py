@@ -145,7 +145,7 @@ def test_a_plan_can_be_of_some_targets_only():
     assert [cell.target for cell in cells] == ["G3", "F2"]
 
 
-def test_a_target_that_is_not_the_papers_is_refused_with_those_that_are(tmp_path):
+def test_a_target_that_is_not_the_papers_is_rejected_with_those_that_are(tmp_path):
     result = CliRunner().invoke(app, ["paper", "--output", str(tmp_path), "--target", "G9"], env={"COLUMNS": "120"})
     assert result.exit_code == 2
     assert "G9" in result.output

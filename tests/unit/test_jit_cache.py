@@ -232,7 +232,7 @@ def makes_a_list(n):
 @pytest.mark.parametrize("function", [makes_an_array, makes_a_list])
 def test_a_kernel_that_allocates_does_not_compile(function):
     compile_freely: Any = numba.njit
-    compile_freely(function)(3)  # it is the decorator that refuses it
+    compile_freely(function)(3)  # it is the decorator that rejects it
     with pytest.raises(numba.errors.NumbaError):
         kernel(function)(3)
 

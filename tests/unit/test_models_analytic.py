@@ -213,7 +213,7 @@ def test_logistic_regression_far_out_is_outside_the_support(value):
         ((np.ones((3, 2)), [0, 1, 1], 0.0), "prior_variance must be positive"),
     ],
 )
-def test_bad_regressions_are_refused(arguments, message):
+def test_bad_regressions_are_rejected(arguments, message):
     with pytest.raises(ValueError, match=message):
         analytic.logistic_regression(*arguments)
 
@@ -231,7 +231,7 @@ def test_bad_regressions_are_refused(arguments, message):
         (lambda: analytic.paper_target("G5"), "name must be one of G1, G2"),
     ],
 )
-def test_bad_targets_are_refused(build, message):
+def test_bad_targets_are_rejected(build, message):
     with pytest.raises(ValueError, match=message):
         build()
 

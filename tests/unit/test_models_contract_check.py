@@ -184,6 +184,6 @@ def test_points_may_be_given():
 
 
 @pytest.mark.parametrize("options", [{"n_points": 0}, {"n_threads": True}, {"n_threads": 1.5}])
-def test_wrong_options_are_refused(options):
+def test_wrong_options_are_rejected(options):
     with pytest.raises(ValueError, match="must be an integer of at least 1"):
         from_python(normal, 1).check(**options)

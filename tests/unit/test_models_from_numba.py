@@ -106,7 +106,7 @@ def test_data_are_copied():
         (([1.0], 2**63), "does not fit a 64-bit integer"),
     ],
 )
-def test_bad_data_are_refused(data, message):
+def test_bad_data_are_rejected(data, message):
     with pytest.raises(TypeError, match=message):
         from_numba(lambda q, grad, a, b: 0.0, 1, data=data)
 
@@ -124,7 +124,7 @@ def test_bad_data_are_refused(data, message):
         (lambda q, grad: open("x"), "cannot compile .* use from_python"),  # noqa: SIM115
     ],
 )
-def test_functions_that_cannot_serve_are_refused(f, message):
+def test_functions_that_cannot_serve_are_rejected(f, message):
     with pytest.raises(TypeError, match=message):
         from_numba(f, 1)
 
@@ -164,7 +164,7 @@ def test_outside_the_support_the_code_is_1():
 
 
 @compiled_only
-def test_a_function_that_changes_q_is_refused():
+def test_a_function_that_changes_q_is_rejected():
     def greedy(q, grad):
         q[0] += 1
         grad[:] = -q

@@ -41,7 +41,7 @@ def test_user_data_is_null_by_default():
     [(0, ValueError), (-8, ValueError), (2**64, ValueError), (1.0, TypeError),
      (scaled_quadratic, TypeError), (True, TypeError), (None, TypeError)],
 )  # fmt: skip
-def test_bad_addresses_are_refused(address, error):
+def test_bad_addresses_are_rejected(address, error):
     with pytest.raises(error, match="address must be an address"):
         from_pointer(address, 2)
     if address != 0:

@@ -151,13 +151,13 @@ def test_a_right_gradient_costs_few_evaluations(dim, most):
     assert density.n_calls <= most
 
 
-def test_a_random_log_density_is_refused():
+def test_a_random_log_density_is_rejected():
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="two evaluations at the same point differ"):
         from_python(lambda q: (rng.normal(), -q), 2).check_gradient([1.0, 2.0])
 
 
-def test_a_gradient_that_accumulates_is_refused():
+def test_a_gradient_that_accumulates_is_rejected():
     total = np.zeros(2)
 
     def accumulates(q):

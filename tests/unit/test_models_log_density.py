@@ -26,7 +26,7 @@ def test_constrain_takes_no_draws_at_all():
     assert from_python(quadratic, 2).constrain(np.empty((0, 2)))["x"].shape == (0, 2)
 
 
-def test_constrain_refuses_the_wrong_shape():
+def test_constrain_rejects_the_wrong_shape():
     with pytest.raises(ValueError, match=r"draws must have shape \(n, 2\), got \(2,\)"):
         from_python(quadratic, 2).constrain(np.zeros(2))
 
@@ -43,7 +43,7 @@ def test_evaluate_takes_anything_like_a_real_vector(q):
     [([1.0], ValueError), (np.ones((2, 1)), ValueError), (1.0, ValueError), (["a", "b"], TypeError),
      ([1j, 2], TypeError), (None, TypeError)],
 )  # fmt: skip
-def test_evaluate_refuses_anything_else(q, error):
+def test_evaluate_rejects_anything_else(q, error):
     with pytest.raises(error, match="q must"):
         from_python(quadratic, 2).evaluate(q)
 

@@ -1,4 +1,4 @@
-"""Names and shapes: what is accepted, what is refused, and that the refusal says why."""
+"""Names and shapes: what is accepted, what is rejected, and that the rejection says why."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_names_may_hold_commas_and_brackets():
         ({"a": (1,), "a_dim_0": ()}, ValueError, "needed for an axis of 'a'"),
     ],
 )
-def test_bad_names_are_refused(names, error, message):
+def test_bad_names_are_rejected(names, error, message):
     with pytest.raises(error, match=message):
         parse_names(names, 2)
 
@@ -65,7 +65,7 @@ def test_bad_names_are_refused(names, error, message):
     ("dim", "error"),
     [(0, ValueError), (-1, ValueError), (2.0, TypeError), ("2", TypeError), (True, TypeError)],
 )
-def test_bad_dimensions_are_refused(dim, error):
+def test_bad_dimensions_are_rejected(dim, error):
     with pytest.raises(error, match="dim must be"):
         check_dim(dim)
 
@@ -126,7 +126,7 @@ def test_labels_become_one_plain_array(labels, expected):
         (["a"], TypeError, "must map names of axes"),
     ],
 )
-def test_bad_coords_are_refused(coords, error, message):
+def test_bad_coords_are_rejected(coords, error, message):
     with pytest.raises(error, match=message):
         parse_coords(coords)
 
@@ -140,6 +140,6 @@ def test_bad_coords_are_refused(coords, error, message):
         ((1, "b"), TypeError, "by strings"),
     ],
 )
-def test_axes_that_the_results_cannot_have_are_refused(dims, error, message):
+def test_axes_that_the_results_cannot_have_are_rejected(dims, error, message):
     with pytest.raises(error, match=message):
         LogDensity(4, 1, variables=[Variable("v", (2, 2), dims)])

@@ -322,7 +322,7 @@ def test_gradients_per_step():
     assert [tableau.error_order for tableau in (RKN43, RKN64, SPLITTING)] == [4, 5, 3]
 
 
-def test_more_stages_than_the_step_kernel_adds_up_are_refused():
+def test_more_stages_than_the_step_kernel_adds_up_are_rejected():
     """A stage beyond the last that is added would be dropped without a word."""
 
     class Longer(NystromTableau):

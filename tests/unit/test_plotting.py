@@ -136,7 +136,7 @@ def test_long_names_keep_their_indices():
     assert all(len(label) == 24 for label in labels)
 
 
-def test_bad_names_are_refused_with_the_good_ones():
+def test_bad_names_are_rejected_with_the_good_ones():
     result = synthetic_runs.make_result(2, NAMES)
     with pytest.raises(ValueError, match=r"parameters must name some of 'intercept'.*; got 'z'"):
         plot_trace_with_events(result, ["z"])

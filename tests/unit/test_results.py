@@ -332,7 +332,7 @@ def test_a_missing_folder_is_named(tmp_path):
         load_checkpoint(tmp_path / "run.npz")
 
 
-def test_a_truncated_file_is_refused_wherever_it_was_cut(tmp_path):
+def test_a_truncated_file_is_rejected_wherever_it_was_cut(tmp_path):
     path = tmp_path / "run.npz"
     save_checkpoint(path, ARRAYS, {})
     whole = path.read_bytes()
@@ -352,7 +352,7 @@ def test_a_changed_byte_is_noticed(tmp_path):
         load_checkpoint(path)
 
 
-def test_foreign_files_are_refused(tmp_path):
+def test_foreign_files_are_rejected(tmp_path):
     path = tmp_path / "run.npz"
     path.write_text("not a zip file", encoding="utf-8")
     with pytest.raises(CheckpointError, match="not a grhmc checkpoint"):
@@ -371,7 +371,7 @@ def test_pickled_objects_are_not_loaded(tmp_path):
         load_checkpoint(path)
 
 
-def test_another_format_version_is_refused_and_explained(tmp_path):
+def test_another_format_version_is_rejected_and_explained(tmp_path):
     path = tmp_path / "run.npz"
     with zipfile.ZipFile(path, "w") as archive:
         header = {"format": "grhmc checkpoint", "version": 99, "written_by": "7.0"}

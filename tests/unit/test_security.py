@@ -64,7 +64,7 @@ def test_no_module_that_reads_or_writes_files_knows_pickles() -> None:
     assert found == []
 
 
-def test_a_checkpoint_with_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
+def test_a_checkpoint_with_a_pickle_is_rejected_and_not_run(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     write_pickled_array(path)
     with pytest.raises(CheckpointError, match="damaged"):

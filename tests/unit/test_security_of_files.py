@@ -130,7 +130,7 @@ def test_no_file_that_we_write_holds_a_pickle(tmp_path: Path) -> None:
                 assert not np.lib.format.read_array(entry, allow_pickle=False).dtype.hasobject
 
 
-def test_a_checkpoint_of_objects_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_of_objects_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="must not hold Python objects"):
         save_checkpoint(tmp_path / "run.npz", {"a": np.array([Thing()], dtype=object)}, {})
     with pytest.raises(TypeError, match="JSON"):
@@ -139,7 +139,7 @@ def test_a_checkpoint_of_objects_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../a", "a/b", "..\\a", "/etc/passwd", "a\0b", "a\nb", ESCAPE, *NAMES_OF_FILES])
-def test_names_that_are_paths_or_control_characters_are_refused_before_sampling(name: str) -> None:
+def test_names_that_are_paths_or_control_characters_are_rejected_before_sampling(name: str) -> None:
     with pytest.raises(ValueError, match="names must not"):
         parse_names([name], 1)
     with pytest.raises(ValueError, match="dims of 'x' must not"):

@@ -31,15 +31,15 @@ def test_crossing_times_are_looked_at_once_between_the_windows_and_the_rounds() 
     (number,) = [number for number, tuner in enumerate(tuners) if tuner == MCT]
     assert set(tuners[:number]) == {GEO}
     assert set(tuners[number + 1 :]) == {FIXED}
-    assert stages[number - 1].meets
-    assert stages[number].meets
+    assert stages[number - 1].pools
+    assert stages[number].pools
     assert not stages[number].by_trajectories
 
 
 def test_too_few_draws_for_windows_are_all_geos() -> None:
     (stage,) = practical(5, MCT)
     assert stage.scale.tuner == GEO
-    assert not stage.meets
+    assert not stage.pools
 
 
 def test_the_papers_two_runs_of_mct_are_the_published_ones() -> None:

@@ -18,7 +18,7 @@ class Places(NamedTuple):
     """Where chains are; boolean arrays of shape (chains,)."""
 
     is_apart: np.ndarray
-    """In a place of its own that may have mass, or on the way in: it keeps its own scale and moments."""
+    """In a place of its own that may have mass, or not in the bulk yet: it keeps its own scale and moments."""
     is_negligible: np.ndarray
     """Where there is next to no mass: it may be moved."""
 

@@ -125,7 +125,7 @@ def _suggested(
 ) -> tuple[RunningMoments, np.ndarray, np.ndarray]:
     """Moments of some chains together, centre and scale; without the previous ones if those contradict the newest.
 
-    That is what was seen on the way in: it would be carried along for many rounds.
+    Those were seen on the way into the bulk, and would be carried along for many rounds.
     """
     newest = merge_moments(moments)
     pooled = merge_moments([*previous, newest])

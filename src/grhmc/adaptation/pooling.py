@@ -221,7 +221,7 @@ def _trajectories(
     if not situation.is_discrete or not (stage.by_trajectories or begins):
         return undecided
     step = _median_step(present, lost, log_process_time)
-    if not stage.by_trajectories:  # from the continuous process, by which chains find their way in
+    if not stage.by_trajectories:  # the continuous process ends here, which has led chains into the bulk
         if situation.chooses_integrator:
             return replace(undecided, integrator="leapfrog", step=0.5 * step)
         return replace(undecided, step=step)

@@ -61,7 +61,7 @@ def practical_stages(
 ) -> list[Stage]:
     """Warm-up from an arbitrary start: growing windows, then rounds until the chains agree, then settling.
 
-    Windows are by the continuous process, whatever is sampled: steps that adapt find the way in from any start, and
+    Windows are by the continuous process, whatever is sampled: steps that adapt lead into the bulk from any start, and
     their sizes tell whether one size would do. MCT, whose crossing times are those of the exact dynamics, has one long
     window of its own after the others, and its scale is fixed from then on.
 
@@ -86,7 +86,7 @@ def practical_stages(
             most_gradients_per_draw=math.inf if tuner == FIXED else _WINDOW_GRADIENTS,
             is_hot=number in _HOT_WINDOWS and n_tune >= FEWEST_DRAWS_TO_HEAT,
             explores=number not in _HOT_WINDOWS,
-            meets=number == len(windows) - 1,
+            pools=number == len(windows) - 1,
             scale=_window_rule(number, tuner),
             event_rate=event_rate(number >= len(windows) - 2),
         )
@@ -99,7 +99,7 @@ def practical_stages(
                 crossing_times,
                 draw_spacing=draw_spacing,
                 u_turns_per_draw=u_turns_per_draw,
-                meets=True,
+                pools=True,
                 scale=_crossing_time_rule(),
                 event_rate=event_rate(False),
             )
@@ -113,7 +113,7 @@ def practical_stages(
             by_trajectories=by_trajectories,
             tune_step=by_trajectories,
             tune_length=tune_length and by_trajectories,
-            meets=has_windows,
+            pools=has_windows,
             round=number + 1 if has_windows else 0,
             scale=_round_rule(number, tuner, is_first_stage=not has_windows),
             event_rate=event_rate(number == 0),
@@ -129,7 +129,7 @@ def practical_stages(
                 u_turns_per_draw=u_turns_per_draw,
                 by_trajectories=True,
                 tune_step=True,
-                meets=True,
+                pools=True,
                 event_rate=event_rate(True),
             )
         )

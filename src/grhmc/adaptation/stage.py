@@ -103,8 +103,8 @@ class Stage:
         continuous process all the same.
     tune_step, tune_length : bool
         Tune the step of the discrete process, and the length of its trajectories, which changes at the stage's end.
-    meets : bool
-        At its end chains wait for one another and put together what they have found (`grhmc.run.meeting`).
+    pools : bool
+        At its end chains wait for one another and pool what they have found (`grhmc.adaptation.pooling`).
     round : int
         Rounds count from 1, and those that are left are skipped once the chains agree; 0: no round.
     """
@@ -120,7 +120,7 @@ class Stage:
     by_trajectories: bool = False
     tune_step: bool = False
     tune_length: bool = False
-    meets: bool = False
+    pools: bool = False
     round: int = 0
     scale: ScaleRule = field(default_factory=ScaleRule)
     event_rate: EventRateRule = field(default_factory=EventRateRule)

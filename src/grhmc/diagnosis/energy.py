@@ -41,13 +41,13 @@ _REFERENCE_DIMS = (625, 100)
 # 0.12 in 100 dimensions and 1.2 in 10 000. From these dimensions on the two limits grow with them.
 
 DIVERGING_SHARE_LIMIT = 0.0015
-"""Of the discrete process's trajectories. Set before they were followed again by shorter steps: then in the funnel F1,
+"""Of the discrete process's trajectories. Set before they were retried with shorter steps: then in the funnel F1,
 whose sd came out a fifth too small, two in a thousand were given up; on targets that were sampled rightly mostly none,
 but up to six in a thousand."""
 
 HOPELESS_SHARE_LIMIT = 0.02
 """Of its trajectories whose energy rises by `HOPELESS_ENERGY_ERROR` even by the shortest steps."""
-# Of centred eight schools, whose neck is missed, trajectories that `HOPELESS_ENERGY_ERROR` refuses are 3 to 30 %; where
+# Of centred eight schools, whose neck is missed, trajectories that `HOPELESS_ENERGY_ERROR` rejects are 3 to 30 %; where
 # one step suits all they are less than 0.2 %.
 _FEWEST_HOPELESS = 3
 # Of a short run's trajectories one or two say nothing.
@@ -158,7 +158,7 @@ def _energy_errors(
         f"energy is not conserved: its error along a path is above {limit:.2g} at {n_suspicious} of {errors.size} "
         f"draws ({listed_chains(chains)}; typically {typical:.2g}, at most {largest:.3g}"
         + (f"; {n_diverging} count as diverging" if n_diverging else "")
-        + "). Paths are refused for it with the splitting, which corrects for it only roughly, and not with other "
+        + "). Paths are rejected for it with the splitting, which corrects for it only roughly, and not with other "
         "integrators, so the draws may be biased where that happens. Either the log density has a "
         "jump that its gradient does not show (if/else, max, round, a table, an indicator), or the gradient is wrong "
         "in some places, or the posterior has places too narrow for the step. Halve the `tolerance` of "

@@ -83,9 +83,9 @@ def _fault(model: LogDensity, point: np.ndarray, where: str, is_discrete: bool) 
     if abs(gradient - measured) < _ROUGHNESS * max(abs(gradient), abs(measured)):
         return None
     consequence = (
-        "The Metropolis test corrects for it, at the price of refused trajectories"
+        "The Metropolis test corrects for it, at the price of rejected trajectories"
         if is_discrete
-        else "The splitting refuses paths for it only roughly, a Runge-Kutta-Nyström pair not at all: "
+        else "The splitting rejects paths for it only roughly, a Runge-Kutta-Nyström pair not at all: "
         "these draws may be biased"
     )
     message = (

@@ -40,8 +40,8 @@ _OUTERMOST = 1e-3
 # Share of the draws on each side that do not count.
 
 _LOWEST, _HIGHER = 3.0, 3.0
-# Standard deviations of the draws' log density below its median: a lower place was passed on the way in. And how much
-# higher than all draws, and than the mode that a normal would have, a place is that no draw is near.
+# Standard deviations of the draws' log density below its median: a lower place was passed on the way into the bulk. And
+# how much higher than all draws, and than the mode that a normal would have, a place is that no draw is near.
 
 
 class MissedPlace(NamedTuple):
@@ -87,7 +87,7 @@ def judge_places(
 
     No draw is near a place that is beyond the range of all draws in a coordinate, or much higher than all of them, as a
     narrow mode within a wide one is. A short chain of its own starts at each. If it comes to where the draws are,
-    nothing was missed: the centre of a window on the way in is often as probable as the draws in all coordinates
+    nothing was missed: the centre of a window before the bulk is often as probable as the draws in all coordinates
     together and far out in one.
 
     Parameters

@@ -81,15 +81,15 @@ def _bounces(tuning: xarray.Dataset, n_draws: int, chain_names: list[int]) -> li
 
 def find_non_finite_places(tuning: xarray.Dataset, n_trajectories: int) -> list[Finding]:
     """Trajectories of the discrete process that ended where the density is not finite; many are `diverging`, too."""
-    if "n_warmup_refused" not in tuning:
+    if "n_warmup_non_finite" not in tuning:
         return []
-    refused = _sampling_counts(tuning, "refused")
-    if not refused.any():
+    not_finite = _sampling_counts(tuning, "non_finite")
+    if not not_finite.any():
         return []
-    chains = tuple(int(name) for name, count in zip(tuning["chain"].values, refused, strict=True) if count)
-    share = float(refused.sum() / max(n_trajectories, 1))
+    chains = tuple(int(name) for name, count in zip(tuning["chain"].values, not_finite, strict=True) if count)
+    share = float(not_finite.sum() / max(n_trajectories, 1))
     message = (
-        f"{int(refused.sum())} of {n_trajectories} trajectories ({listed_chains(chains)}) ran into places where the "
+        f"{int(not_finite.sum())} of {n_trajectories} trajectories ({listed_chains(chains)}) ran into places where the "
         "log density or its gradient is not finite, and were rejected. That is right for an edge of the support; but "
         "places where it merely cannot be computed are missing from the draws, and so may be what lies beyond them. "
         "Transform constrained parameters (log, logit), or make the density computable there (log1p, logsumexp, a "

@@ -71,7 +71,7 @@ def attempt_step(
 
 
 _FEW = 3
-# Stages in a short pass; a long one has `MOST_STAGES` of nystrom_tableau.py, which refuses tableaus with more. Stages
+# Stages in a short pass; a long one has `MOST_STAGES` of nystrom_tableau.py, which rejects tableaus with more. Stages
 # that are missing count as the first, with weight zero: one pass over the coordinates then serves every tableau.
 
 _Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]

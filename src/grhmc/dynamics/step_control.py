@@ -15,7 +15,7 @@ MEMORY = 0.5
 # there and has the next one rejected, one in five at loose tolerances. Slow growth, and half of the previous step's
 # error where that is larger, bring rejections under 5 % on smooth targets at the same number of gradients.
 
-REFUSED_FACTOR = 0.25
+NOT_FINITE_FACTOR = 0.25
 """Step reduction where the density is not finite: no error estimate says how far to go back."""
 
 _STRETCH = 1.1

@@ -3,7 +3,7 @@
 from grhmc.density_pointer import DENSITY_SIGNATURE
 from grhmc.models.as_log_density import as_log_density
 from grhmc.models.checks.contract import Check, ContractError, ContractReport
-from grhmc.models.checks.gradient import GradientError, GradientWarning
+from grhmc.models.checks.gradient_error import GradientError, GradientWarning
 from grhmc.models.from_numba import from_numba
 from grhmc.models.from_pointer import from_pointer
 from grhmc.models.from_python import from_python

@@ -130,7 +130,7 @@ def _split(result: Any) -> tuple[float, Any]:
     log_density, gradient = result
     if isinstance(log_density, float):
         return log_density, gradient
-    _refuse_masked_result("log density", log_density)
+    _reject_masked_result("log density", log_density)
     value = np.asarray(log_density)
     if value.ndim != 0 or value.dtype.kind not in "biuf":
         raise TypeError(
@@ -142,7 +142,7 @@ def _split(result: Any) -> tuple[float, Any]:
 
 
 def _as_gradient(gradient: Any, dim: int) -> np.ndarray:
-    _refuse_masked_result("gradient", gradient)
+    _reject_masked_result("gradient", gradient)
     array = np.asarray(gradient)
     if array.dtype.kind not in "biuf":
         raise TypeError(
@@ -157,7 +157,7 @@ def _as_gradient(gradient: Any, dim: int) -> np.ndarray:
     return array.astype(np.float64, copy=False)
 
 
-def _refuse_masked_result(what: str, result: Any) -> None:
+def _reject_masked_result(what: str, result: Any) -> None:
     """Raise if masked data have made a result masked, too: as a plain number it is what lies under the mask."""
     if isinstance(result, np.ma.MaskedArray) and np.ma.is_masked(result):
         raise ValueError(

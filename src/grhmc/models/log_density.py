@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grhmc.argument_checks import refuse_masked
+from grhmc.argument_checks import reject_masked
 from grhmc.density_pointer import DENSITY_PROTOTYPE, FINE
 from grhmc.guard_zones import call_guarded, check_reads
 from grhmc.models.checks.contract import ContractReport, check_contract
@@ -95,7 +95,7 @@ class LogDensity:
         check_variables(self.variables)
         for name in self.observed_data:
             check_storable(str(name), "observed_data")
-        refuse_masked("observed_data", self.observed_data)
+        reject_masked("observed_data", self.observed_data)
         check_coords(self.variables, self.coords)
         self.coordinate_names = _coordinate_names(coordinate_names, self.variables, self.dim)
         size = sum(variable.size for variable in self.variables)
@@ -206,7 +206,7 @@ class LogDensity:
         return {}
 
     def take_message(self) -> str:
-        """What the density said about the last place it refused (code 1 or 2), or an empty string; forgets it."""
+        """What the density said about the last place it rejected (code 1 or 2), or an empty string; forgets it."""
         return ""
 
     def for_thread(self) -> LogDensity:
@@ -329,7 +329,7 @@ class LogDensity:
 
     def _check_point(self, q: Any) -> np.ndarray:
         """Return `q` as a fresh float64 array of shape (dim,)."""
-        refuse_masked("q", q)
+        reject_masked("q", q)
         point = np.asarray(q)
         if point.dtype.kind not in "biuf":
             raise TypeError(f"q must be an array of {self.dim} real numbers, got dtype {point.dtype}")

@@ -25,7 +25,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
-from grhmc.argument_checks import refuse_masked
+from grhmc.argument_checks import reject_masked
 
 N_HEADER_WORDS = 2
 
@@ -148,7 +148,7 @@ def _read_array(context: Any, builder: Any, array_type: types.Array, words: list
 
 
 def _as_item(index: int, item: Any) -> Any:
-    refuse_masked(f"data[{index}]", item)
+    reject_masked(f"data[{index}]", item)
     array = np.asarray(item)
     kind = array.dtype.kind
     if kind not in "biufc" or (array.ndim == 0 and kind == "c"):

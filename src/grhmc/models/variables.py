@@ -119,7 +119,7 @@ def shapes_by_name(variables: Sequence[Variable]) -> dict[str, tuple[int, ...]]:
 
 
 def check_variables(variables: Sequence[Variable]) -> None:
-    """Refuse names that would fail after sampling, when the results are put together.
+    """Reject names that would fail after sampling, when the results are put together.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def _check_axis_name(axis: Any, argument: str) -> str:
 
 
 def check_storable(name: str, argument: str) -> None:
-    """Refuse names that a file cannot hold, or that a store of folders would take for a path or a file of its own.
+    """Reject names that a file cannot hold, or that a store of folders would take for a path or a file of its own.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def check_storable(name: str, argument: str) -> None:
 
 
 def check_coords(variables: Sequence[Variable], coords: Mapping[str, Any]) -> None:
-    """Refuse dims and coords whose lengths disagree with the shapes.
+    """Reject dims and coords whose lengths disagree with the shapes.
 
     Raises
     ------

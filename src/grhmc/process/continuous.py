@@ -27,7 +27,7 @@ from grhmc.dynamics.phase import (
     return_to,
     reverse,
 )
-from grhmc.dynamics.step_control import REFUSED_FACTOR, fit_to_event, step_factor
+from grhmc.dynamics.step_control import NOT_FINITE_FACTOR, fit_to_event, step_factor
 from grhmc.events.rates import CONSTANT_RATE, find_due_fraction, rate_integral, time_until_due
 from grhmc.events.refreshment import draw_hot_momentum, draw_momentum, refresh_momentum
 from grhmc.events.u_turn import find_u_turn, outward_speed
@@ -44,7 +44,7 @@ from grhmc.process.tuning_steps import (
 
 ACCEPTED = 0
 REJECTED = 1
-REFUSED = 2
+NOT_FINITE = 2
 RAISED = 3
 
 RUNNING = int(Outcome.RUNNING)
@@ -73,7 +73,7 @@ def advance_one_step(process: Process, records: Records) -> int:
     verdict, end = try_step(process, duration)
     if verdict == RAISED:
         return RAISED_OUTCOME
-    if verdict == REFUSED and clock.step_size < settings.step_floor:
+    if verdict == NOT_FINITE and clock.step_size < settings.step_floor:
         return bounce(process)
     if verdict != ACCEPTED:
         return RUNNING
@@ -142,9 +142,9 @@ def try_step(process: Process, duration: float) -> tuple[int, StepEnd]:
     if code == EXCEPTION:
         return RAISED, end
     if code != FINE or not np.isfinite(error):
-        clock.n_refused += 1
-        clock.step_size = REFUSED_FACTOR * duration
-        return REFUSED, end
+        clock.n_non_finite += 1
+        clock.step_size = NOT_FINITE_FACTOR * duration
+        return NOT_FINITE, end
     error_ratio = error / settings.tolerance
     if settings.rate != CONSTANT_RATE:
         error_ratio /= small_orbit(clock.kinetic_energy, process.step.stage_forces[0])
@@ -197,9 +197,9 @@ def cut_step(process: Process, duration: float, fraction: float) -> tuple[int, S
     if code == EXCEPTION:
         return RAISED, end
     if code != FINE:
-        clock.n_refused += 1
-        clock.step_size = REFUSED_FACTOR * duration
-        return REFUSED, end
+        clock.n_non_finite += 1
+        clock.step_size = NOT_FINITE_FACTOR * duration
+        return NOT_FINITE, end
     return ACCEPTED, end
 
 
@@ -265,7 +265,7 @@ def follow_to_u_turn(process: Process) -> int:
     remember(step, remembered)
     time, step_size, integral = clock.time, clock.step_size, clock.path_rate_integral
     error_ratio, accepted_step = clock.error_ratio, clock.accepted_step
-    n_rejected, n_refused, n_floored = clock.n_rejected, clock.n_refused, clock.n_floored
+    n_rejected, n_non_finite, n_floored = clock.n_rejected, clock.n_non_finite, clock.n_floored
     n_before = clock.n_gradients
     outcome = RUNNING
     while clock.searching_u_turn == 1:
@@ -276,7 +276,7 @@ def follow_to_u_turn(process: Process) -> int:
             break
         is_dear = clock.n_gradients - n_before > settings.max_gradients_per_draw
         is_dear = is_dear or clock.n_gradients >= settings.end_gradients
-        if is_dear or (verdict == REFUSED and clock.step_size < settings.step_floor):
+        if is_dear or (verdict == NOT_FINITE and clock.step_size < settings.step_floor):
             process.rate_tuner.n_given_up[0] += 1
             clock.searching_u_turn = 0
         elif verdict == ACCEPTED:
@@ -287,7 +287,7 @@ def follow_to_u_turn(process: Process) -> int:
     return_to(step, remembered)
     clock.time, clock.step_size, clock.path_rate_integral = time, step_size, integral
     clock.error_ratio, clock.accepted_step = error_ratio, accepted_step
-    clock.n_rejected, clock.n_refused, clock.n_floored = n_rejected, n_refused, n_floored
+    clock.n_rejected, clock.n_non_finite, clock.n_floored = n_rejected, n_non_finite, n_floored
     process.rate_tuner.n_gradients[0] += clock.n_gradients - n_before
     return outcome
 
@@ -319,7 +319,7 @@ def return_to_start(process: Process) -> None:
     clock = process.clock[0]
     return_to(process.step, process.anchor)
     clock.log_density = clock.path_log_density
-    clock.n_refused_paths += 1
+    clock.n_rejected_paths += 1
 
 
 @kernel

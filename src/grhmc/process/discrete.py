@@ -1,9 +1,9 @@
-"""Metropolized randomized HMC: trajectories of equal steps, each accepted or refused.
+"""Metropolized randomized HMC: trajectories of equal steps, each accepted or rejected.
 
-Momenta persist, refreshed in part before each of many short trajectories and reversed where one is refused; or they are
-drawn afresh for each trajectory of random length. Exact at any step size, because the map is reversible and preserves
+Momenta persist, refreshed in part before each of many short trajectories and reversed where one is rejected; or they
+are drawn afresh for each trajectory of random length. Exact at any step size, because the map is reversible and preserves
 volume and the Metropolis test corrects its energy error. A trajectory whose steps are far too long for where it goes is
-followed again by shorter ones; how many times they are halved depends on start and momentum alone, and an end is
+retried in shorter ones; how many times they are halved depends on start and momentum alone, and an end is
 accepted only if the way back would halve them as often, so that the map is still its own inverse. The scale tuners see
 the draws: points within a trajectory of long steps are not quite from the target.
 
@@ -42,7 +42,7 @@ UNIFORM_LENGTH = 0
 EXPONENTIAL_LENGTH = 1
 
 LENGTH_PER_MEMORY = 0.4
-"""Length of a trajectory with a persistent momentum over the time in which that is forgotten but for 1/e."""
+"""Length of a trajectory with a persistent momentum over its momentum decorrelation time."""
 
 LONGEST_PER_U_TURN = 0.6
 """And the longest over the time to a U-turn: one that is about as long reverses positions, and squares never change."""
@@ -57,7 +57,7 @@ DIVERGENCE_THRESHOLD = 1000.0
 """Energy error at which, even by the shortest steps, it is given up and counted; Stan's."""
 
 REFINEMENT, MOST_REFINED = 2, 16
-"""A trajectory that is hopeless is followed again in twice as many steps, and so on, up to sixteen times as many; not
+"""A trajectory that is hopeless is retried in twice as many steps, and so on, up to sixteen times as many; not
 where it is noise of the log density that makes it so (`grhmc.run.cost`)."""
 
 JITTER = 0.1
@@ -81,7 +81,7 @@ RAISED_OUTCOME = int(Outcome.DENSITY_RAISED)
 
 @inner_kernel
 def advance_one_trajectory(process: Process, records: Records) -> int:
-    """Refresh the momentum, follow a trajectory, accept or refuse its end; perhaps record a draw. Updates both.
+    """Refresh the momentum, follow a trajectory, accept or reject its end; perhaps record a draw. Updates both.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def draw_n_steps(length_law: int, mean_length: float, duration: float, rng: np.r
 
 @kernel
 def persistent_length(memory: float, u_turns: float) -> float:
-    """Length of a trajectory whose momentum is forgotten but for 1/e in the time `memory`, so many times a U-turn's."""
+    """Length of a trajectory of the momentum decorrelation time `memory`, which is `u_turns` times that to a U-turn."""
     return min(LENGTH_PER_MEMORY * memory, LONGEST_PER_U_TURN * memory / u_turns)
 
 
@@ -221,7 +221,7 @@ def follow_trajectory(process: Process, duration: float, n_steps: int, is_last: 
         if code == EXCEPTION:
             return -np.inf
         if code != FINE:
-            clock.n_refused += 1
+            clock.n_non_finite += 1
             return np.nan
         error = end.kinetic_energy - end.log_density - clock.path_energy
         if not error <= largest:

@@ -75,11 +75,11 @@ CLOCK_DTYPE = np.dtype(
         ("n_gradients", "i8"),
         ("n_steps", "i8"),
         ("n_rejected", "i8"),
-        ("n_refused", "i8"),  # steps cut because the density was not finite
+        ("n_non_finite", "i8"),  # steps cut because the density was not finite
         ("n_events", "i8"),
         ("n_bounces", "i8"),
         ("n_floored", "i8"),  # steps accepted only because they had reached the floor
-        ("n_refused_paths", "i8"),  # that the Metropolis test returned to their start
+        ("n_rejected_paths", "i8"),  # that the Metropolis test returned to their start
         ("n_diverging", "i8"),  # paths whose energy error passed the threshold
         ("path_diverging", "i8"),
         ("drawn_gradients", "i8"),  # the counters' values at the last draw
@@ -96,7 +96,7 @@ SETTINGS_DTYPE = np.dtype(
         ("process", "i8"),
         ("momentum", "i8"),  # of the discrete process: persistent, or fresh for each trajectory
         ("length_law", "i8"),  # of its trajectories with fresh momenta
-        ("refreshment_time", "f8"),  # mean length of those, or time in which a persistent momentum falls to 1/e
+        ("refreshment_time", "f8"),  # mean length of those, or the momentum decorrelation time
         ("largest_trajectory_step", "f8"),
         ("trajectories_per_draw", "i8"),
         ("u_turns_per_refreshment", "f8"),  # that over the time to a U-turn

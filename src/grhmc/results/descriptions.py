@@ -67,12 +67,12 @@ BY_PROCESS = {
             "event_rate": f"{_RATE}, that was sampled with",
             "step_size": "process time of the integrator step that is proposed next, at the end of the run",
             "n_bounces": "times the momentum was reversed where the log density is not finite, of the whole run",
-            "n_refused": "steps cut short because the log density is not finite at their end, of the whole run",
+            "n_non_finite": "steps cut short because the log density is not finite at their end, of the whole run",
             "n_floored": "steps accepted in spite of their local error, as the shortest allowed, of the whole run",
-            "n_refused_paths": "paths that the Metropolis test returned to their start, of the whole run",
+            "n_rejected_paths": "paths that the Metropolis test returned to their start, of the whole run",
             "n_warmup_bounces": "n_bounces of the warm-up",
             "n_warmup_floored": "n_floored of the warm-up",
-            "n_warmup_refused": "n_refused of the warm-up",
+            "n_warmup_non_finite": "n_non_finite of the warm-up",
             "history_event_rate": f"{_RATE}, at that time; nan beyond a chain's last row",
         },
     },
@@ -100,15 +100,15 @@ BY_PROCESS = {
             "step_size": "process time of the tuned integrator step",
             "n_bounces": "times a continuous stage of the warm-up reversed the momentum where the log density is not "
             "finite",
-            "n_refused": "trajectories that ran into a place where the log density is not finite, with steps of the "
+            "n_non_finite": "trajectories that ran into a place where the log density is not finite, with steps of the "
             "warm-up's continuous stages cut short for that reason, of the whole run",
             "n_floored": "steps of the warm-up's continuous stages accepted in spite of their local error, as the "
             "shortest allowed",
-            "n_refused_paths": "paths of the warm-up's continuous stages that the Metropolis test returned to their "
+            "n_rejected_paths": "paths of the warm-up's continuous stages that the Metropolis test returned to their "
             "start",
             "n_warmup_bounces": "n_bounces of the warm-up",
             "n_warmup_floored": "n_floored of the warm-up",
-            "n_warmup_refused": "n_refused of the warm-up",
+            "n_warmup_non_finite": "n_non_finite of the warm-up",
             "history_event_rate": f"{_MEMORY_RATE}, at that time; nan beyond a chain's last row",
         },
     },

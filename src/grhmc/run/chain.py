@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import math
 import time
@@ -10,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grhmc.adaptation.pooling import Decision, Findings
 from grhmc.adaptation.stage import Stage
-from grhmc.adaptation.tuners.moments import forget
 from grhmc.adaptation.tuners.momentum_time import (
     CLOSEST_DRAWS,
     LENGTH_RANGES,
@@ -20,13 +17,11 @@ from grhmc.adaptation.tuners.momentum_time import (
     length_change,
     spacing_of_draws,
 )
-from grhmc.adaptation.tuners.step_size import init_step_tuner, longest_step, started_step_tuner, tuned_step
+from grhmc.adaptation.tuners.step_size import init_step_tuner, longest_step, tuned_step
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import GO_ON, STOP, STOPPED
-from grhmc.dynamics.standardization import Standardization, restandardize
 from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
-from grhmc.events.refreshment import draw_momentum
 from grhmc.outcomes import InitializationError, Outcome
 from grhmc.process.advance import advance
 from grhmc.process.continuous import place, start_path
@@ -65,7 +60,7 @@ _ROUNDING = 0.25
 # Draws are rather a little closer together than asked for than further apart.
 _MOST_REPEATS, _LONG_ENOUGH = 2, 0.25
 # A window that chains meet after, and that cost too much to come so far of its way, is begun again so many times. Those
-# who still are on their way in then do not count at the meeting, and go on in the rounds, which have no limit.
+# who have not reached the bulk by then do not count in pooling, and go on in the rounds, which have no limit.
 
 
 class Chain:
@@ -187,7 +182,7 @@ class Chain:
                 self.n_repeats += 1
                 self._begin_stage(self.stage_index)
                 self.outcome = Outcome.RUNNING
-            elif self.stage.meets:
+            elif self.stage.pools:
                 self.outcome = Outcome.WAITING
             else:
                 self.go_on(self.stage_index + 1)
@@ -208,7 +203,7 @@ class Chain:
         clock, end_time = self.process.clock[0], self.process.settings.end_time[0]
         is_short = clock.time - clock.stage_start_time < _LONG_ENOUGH * (end_time - clock.stage_start_time)
         is_limited = math.isfinite(self.stage.most_gradients_per_draw)
-        return self.stage.meets and is_limited and is_short and self.n_repeats < _MOST_REPEATS
+        return self.stage.pools and is_limited and is_short and self.n_repeats < _MOST_REPEATS
 
     def go_on(self, stage_index: int) -> None:
         """Begin a stage after the end of the present one; with none left the chain is done."""
@@ -226,73 +221,6 @@ class Chain:
             standardization = self.process.standardization
             self.places[self.n_places] = standardization.centre + standardization.scale * self.process.step.position
             self.n_places += 1
-
-    # ------------------------------------------------------------------ adapting together
-
-    def findings(self) -> Findings:
-        """What the chain brings to cross-chain adaptation."""
-        process, clock = self.process, self.process.clock[0]
-        centre, scale = process.standardization
-        return Findings(
-            position=process.step.position.copy(),
-            force=process.step.stage_forces[0].copy(),
-            log_density=float(clock.log_density),
-            step_size=float(clock.step_size),
-            accepted_step=float(clock.accepted_step),
-            error_ratio=float(clock.error_ratio),
-            has_stepped=bool(clock.n_steps > 0),
-            standardization=Standardization(centre.copy(), scale.copy()),
-            moments=process.moments,
-            previous_moments=process.previous_moments,
-            log_time=float(process.rate_tuner.log_time[0]),
-            log_process_time=float(process.rate_tuner.log_process_time[0]),
-            step_tuner=copy.deepcopy(process.step_tuner),
-            length_tuner=process.length_tuner,
-            time_per_gradient=self.time_per_gradient,
-            is_lost=self.is_lost,
-        )
-
-    def apply(self, decision: Decision) -> None:
-        """Do what cross-chain adaptation has decided, and go on with the next stage."""
-        process = self.process
-        if decision.host is not None:
-            self._move_to(decision.host)
-        if decision.centre is not None and decision.scale is not None:
-            step = process.step
-            restandardize(process.standardization, decision.centre, decision.scale, step.position, step.stage_forces[0])
-        if decision.moments is not None:
-            forget(process.previous_moments)
-            for own, common in zip(process.moments, decision.moments, strict=True):
-                own[:] = common
-        process.rate_tuner.log_time[:] = decision.log_time
-        process.rate_tuner.log_process_time[:] = decision.log_process_time
-        if decision.event_rate is not None:
-            process.clock.event_rate = decision.event_rate
-        if decision.length_tuner is not None:
-            for own, common in zip(process.length_tuner, decision.length_tuner, strict=True):
-                own[:] = common
-        self.use_integrator(decision.integrator)
-        if decision.trajectory_step is not None:
-            self.process.step_tuner = started_step_tuner(decision.trajectory_step)
-        self.time_per_gradient[:] = decision.time_per_gradient
-        self.is_lost = decision.is_lost
-        self.is_agreed = self.is_agreed or decision.is_agreed
-        self.go_on(decision.next_stage)
-
-    def _move_to(self, host: Findings) -> None:
-        """Go on from where another chain is, by its scale and its steps.
-
-        The momentum is fresh: its own may be that of a fall through a million of log density, and carry it away again.
-        """
-        process = self.process
-        process.standardization.centre[:], process.standardization.scale[:] = host.standardization
-        process.step.position[:], process.step.stage_forces[0] = host.position, host.force
-        for name in ("log_density", "step_size", "accepted_step", "error_ratio"):
-            process.clock[name] = getattr(host, name)
-        draw_momentum(process.settings.law[0], process.step.momentum, process.rng)
-        process.step_tuner = copy.deepcopy(host.step_tuner)
-        process.length_tuner = init_length_tuner(self.model.dim)
-        self.n_moves += 1
 
     def use_integrator(self, integrator: str) -> None:
         """From the next stage on: which integrator."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from grhmc.run.chain_state import ChainState
     from grhmc.settings import RunSettings
 
-AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored", "n_refused")
+AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored", "n_non_finite")
 """Of the clock: what is kept of the moment when sampling began."""
 
 _OF_THE_DISCRETE_PROCESS = "acceptance_rate"
@@ -32,7 +32,7 @@ class ChainCounts:
     n_gradients: int
     n_steps: int
     n_rejected: int
-    n_refused: int
+    n_non_finite: int
     n_events: int
     n_bounces: int
     n_floored: int
@@ -67,12 +67,12 @@ def tuning_record(chain: ChainState) -> dict[str, np.ndarray]:
         "n_event_rate_gradients": np.array(tuner.n_gradients[0]),
         "crossing_time": elapsed / n_crossings,
         "n_bounces": np.array(clock.n_bounces),
-        "n_refused": np.array(clock.n_refused),
+        "n_non_finite": np.array(clock.n_non_finite),
         "n_floored": np.array(clock.n_floored),
-        "n_refused_paths": np.array(clock.n_refused_paths),
+        "n_rejected_paths": np.array(clock.n_rejected_paths),
         "n_warmup_bounces": np.array(int(warmup[2])),
         "n_warmup_floored": np.array(int(warmup[3])),
-        "n_warmup_refused": np.array(int(warmup[4])),
+        "n_warmup_non_finite": np.array(int(warmup[4])),
         "history_time": records.history_time[:n_rows],
         "history_scale": records.history_scale[:n_rows],
         "history_centre": records.history_centre[:n_rows],

@@ -23,7 +23,7 @@ SMALLEST_NOISE = 0.1
 """Standard deviation of the log density's noise below which nothing is done about it."""
 
 LARGEST_REFINED_NOISE = 0.7
-"""From here on hopeless trajectories are not followed again by shorter steps: it is the noise that makes them so."""
+"""From here on hopeless trajectories are not retried with shorter steps: it is the noise that makes them so."""
 
 FEWEST_DRAWS_PAID = 200
 """A chain may spend its budget per draw on so many at least."""
@@ -113,16 +113,16 @@ def allow_for_noise(chain: ChainState) -> None:
 def cause_of_cost(chain: ChainState) -> str:
     """Why a chain costs much, as far as it is known: part of a sentence."""
     clock = chain.process.clock[0]
-    refused = float(clock.n_refused) / max(int(clock.n_events), 1)
+    not_finite = float(clock.n_non_finite) / max(int(clock.n_events), 1)
     if chain.noise >= SMALLEST_NOISE:
         return (
             f"its log density is noisy (standard deviation {chain.noise:.2g} between places next to each other): "
             "random numbers, the tolerance of a solver, or single precision"
         )
-    if refused > 0.02:
+    if not_finite > 0.02:
         return (
-            f"the log density or its gradient is not finite in {int(clock.n_refused)} places that it ran into, "
-            f"{refused:.0%} of its trajectories"
+            f"the log density or its gradient is not finite in {int(clock.n_non_finite)} places that it ran into, "
+            f"{not_finite:.0%} of its trajectories"
         )
     if chain.is_discrete and chain.stage.by_trajectories:
         return (

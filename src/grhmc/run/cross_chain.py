@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
-from grhmc.adaptation.pooling import Situation, pool
+from grhmc.adaptation.pooling import Decision, Findings, Situation, pool
+from grhmc.adaptation.tuners.moments import forget
+from grhmc.adaptation.tuners.momentum_time import init_length_tuner
+from grhmc.adaptation.tuners.step_size import started_step_tuner
+from grhmc.dynamics.standardization import Standardization, restandardize
+from grhmc.events.refreshment import draw_momentum
 from grhmc.run.chain import Chain
 
 
@@ -18,6 +24,74 @@ def adapt_across_chains(chains: Sequence[Chain]) -> None:
         integrator=first.integrator,
         chooses_integrator=first.settings.chooses_integrator,
     )
-    decisions = pool([chain.findings() for chain in chains], situation)
+    decisions = pool([findings_of(chain) for chain in chains], situation)
     for chain, decision in zip(chains, decisions, strict=True):
-        chain.apply(decision)
+        apply(chain, decision)
+
+
+def findings_of(chain: Chain) -> Findings:
+    """What the chain brings to cross-chain adaptation."""
+    process, clock = chain.process, chain.process.clock[0]
+    centre, scale = process.standardization
+    return Findings(
+        position=process.step.position.copy(),
+        force=process.step.stage_forces[0].copy(),
+        log_density=float(clock.log_density),
+        step_size=float(clock.step_size),
+        accepted_step=float(clock.accepted_step),
+        error_ratio=float(clock.error_ratio),
+        has_stepped=bool(clock.n_steps > 0),
+        standardization=Standardization(centre.copy(), scale.copy()),
+        moments=process.moments,
+        previous_moments=process.previous_moments,
+        log_time=float(process.rate_tuner.log_time[0]),
+        log_process_time=float(process.rate_tuner.log_process_time[0]),
+        step_tuner=copy.deepcopy(process.step_tuner),
+        length_tuner=process.length_tuner,
+        time_per_gradient=chain.time_per_gradient,
+        is_lost=chain.is_lost,
+    )
+
+
+def apply(chain: Chain, decision: Decision) -> None:
+    """Do what cross-chain adaptation has decided, and go on with the next stage."""
+    process = chain.process
+    if decision.host is not None:
+        _move_to(chain, decision.host)
+    if decision.centre is not None and decision.scale is not None:
+        step = process.step
+        restandardize(process.standardization, decision.centre, decision.scale, step.position, step.stage_forces[0])
+    if decision.moments is not None:
+        forget(process.previous_moments)
+        for own, common in zip(process.moments, decision.moments, strict=True):
+            own[:] = common
+    process.rate_tuner.log_time[:] = decision.log_time
+    process.rate_tuner.log_process_time[:] = decision.log_process_time
+    if decision.event_rate is not None:
+        process.clock.event_rate = decision.event_rate
+    if decision.length_tuner is not None:
+        for own, common in zip(process.length_tuner, decision.length_tuner, strict=True):
+            own[:] = common
+    chain.use_integrator(decision.integrator)
+    if decision.trajectory_step is not None:
+        chain.process.step_tuner = started_step_tuner(decision.trajectory_step)
+    chain.time_per_gradient[:] = decision.time_per_gradient
+    chain.is_lost = decision.is_lost
+    chain.is_agreed = chain.is_agreed or decision.is_agreed
+    chain.go_on(decision.next_stage)
+
+
+def _move_to(chain: Chain, host: Findings) -> None:
+    """Go on from where another chain is, by its scale and its steps.
+
+    The momentum is fresh: its own may be that of a fall through a million of log density, and carry it away again.
+    """
+    process = chain.process
+    process.standardization.centre[:], process.standardization.scale[:] = host.standardization
+    process.step.position[:], process.step.stage_forces[0] = host.position, host.force
+    for name in ("log_density", "step_size", "accepted_step", "error_ratio"):
+        process.clock[name] = getattr(host, name)
+    draw_momentum(process.settings.law[0], process.step.momentum, process.rng)
+    process.step_tuner = copy.deepcopy(host.step_tuner)
+    process.length_tuner = init_length_tuner(chain.model.dim)
+    chain.n_moves += 1

@@ -73,5 +73,5 @@ def _rejected_fraction(
     if by_trajectories:
         n_tried = counts.n_events - since.n_events
     else:
-        n_tried = n_rejected + counts.n_steps - since.n_steps + counts.n_refused - since.n_refused
+        n_tried = n_rejected + counts.n_steps - since.n_steps + counts.n_non_finite - since.n_non_finite
     return n_rejected / n_tried if n_tried > 0 else None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from grhmc.density_pointer import FINE, NON_FINITE_DENSITY
+from grhmc.models.checks.gradient_error import GradientError, GradientWarning
 from grhmc.models.checks.slope_probe import (
     ROUNDING,
     Point,
@@ -53,34 +54,6 @@ _FAR_BELOW, _FAR_BELOW_PER_COORDINATE = 20.0, 2.0
 """A place so far below another is none that draws go to."""
 REPEATABLE = 1e-8  # multi-threaded libraries may sum in another order each time
 _MAX_LISTED = 8
-
-
-class GradientWarning(UserWarning):
-    """Whether the gradient is that of the log density cannot be told."""
-
-
-class GradientError(ValueError):
-    """The gradient is not that of the log density.
-
-    Attributes
-    ----------
-    coordinates : tuple of str
-        Names of the coordinates at fault.
-    gradient, finite_differences : ndarray, shape (len(coordinates),)
-        What the model says and what its log density says. (nan where neither is known.)
-    """
-
-    def __init__(
-        self,
-        message: str,
-        coordinates: tuple[str, ...],
-        gradient: np.ndarray,
-        finite_differences: np.ndarray,
-    ) -> None:
-        super().__init__(message)
-        self.coordinates = coordinates
-        self.gradient = gradient
-        self.finite_differences = finite_differences
 
 
 class _Slope(NamedTuple):

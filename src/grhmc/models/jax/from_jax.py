@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grhmc.argument_checks import refuse_masked
+from grhmc.argument_checks import reject_masked
 from grhmc.models.from_python import PythonDensity
 from grhmc.models.jax.function import compile_value_and_gradient, unflatten_parts
 from grhmc.models.log_density import LogDensity
@@ -104,7 +104,7 @@ def _step(entry: Any) -> str | int:
 
 
 def _shape(name: str, leaf: Any) -> tuple[int, ...]:
-    refuse_masked(f"example, at {name!r},", leaf)
+    reject_masked(f"example, at {name!r},", leaf)
     dtype = leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype
     if np.dtype(dtype).kind not in "iufV":  # V: bfloat16
         raise TypeError(

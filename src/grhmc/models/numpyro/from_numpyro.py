@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from grhmc.argument_checks import refuse_masked
+from grhmc.argument_checks import reject_masked
 from grhmc.models.from_python import PythonDensity
 from grhmc.models.jax.function import compile_per_draw, compile_value_and_gradient
 from grhmc.models.numpyro.model import NumpyroModel, read_model
@@ -109,7 +109,7 @@ def from_numpyro(
         raise TypeError(f"model must be a function with numpyro.sample statements, got {model!r:.200}")
     _check_signature(model)
     for name, value in [*((f"args[{i}]", value) for i, value in enumerate(args)), *kwargs.items()]:
-        refuse_masked(name, value)
+        reject_masked(name, value)
     if init_strategy is None:
         from numpyro.infer import init_to_uniform
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grhmc._files import private_folder
-from grhmc.argument_checks import refuse_masked
+from grhmc.argument_checks import reject_masked
 
 _LIBRARY_SUFFIXES = (".so", ".dylib", ".dll")
 _PROGRAM = "__stanli"  # of the data: where stanli looks for it
@@ -199,7 +199,7 @@ def _jsonable(name: str, value: Any) -> Any:
         return {str(slot): _jsonable(name, part) for slot, part in value.items()}
     if isinstance(value, list | tuple) and any(isinstance(part, Mapping) for part in value):
         return [_jsonable(name, part) for part in value]
-    refuse_masked(f"data[{name!r}]", value)
+    reject_masked(f"data[{name!r}]", value)
     try:
         array = np.asarray(value)
     except ValueError:  # rows of unequal length

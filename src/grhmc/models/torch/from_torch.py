@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grhmc.argument_checks import refuse_masked
+from grhmc.argument_checks import reject_masked
 from grhmc.models.from_python import PythonDensity
 from grhmc.models.optional_packages import import_for
 from grhmc.models.torch.function import check_at_example, make_value_and_gradient
@@ -119,7 +119,7 @@ def _fill(tree: Any, leaves: Iterator[Any]) -> Any:
 
 def _as_tensor(torch: Any, name: str, leaf: Any) -> Any:
     if not isinstance(leaf, torch.Tensor):
-        refuse_masked(f"example, at {name!r},", leaf)
+        reject_masked(f"example, at {name!r},", leaf)
         if isinstance(leaf, bool | str) or np.asarray(leaf).dtype.kind not in "iuf":
             raise TypeError(f"example must hold tensors, but {name!r} is {type(leaf).__name__}: {leaf!r:.100}")
         leaf = torch.as_tensor(leaf)

@@ -37,11 +37,11 @@ SCALE = grhmc.from_numba(scale_of_many, 1 + N_EFFECTS)
 
 
 def draws_of_first(model, draws, **arguments):
-    """Chains by draws of the first coordinate, and how many paths were refused."""
+    """Chains by draws of the first coordinate, and how many paths were rejected."""
     settings = {"process": "continuous", "draws": draws, "cores": 2, "progress_bar": False, "check_gradient": False}
     result = grhmc.sample(model, **(settings | arguments))
     first = result["unconstrained_posterior"]["position"].to_numpy()[:, :, 0]
-    return first, int(result["tuning"]["n_refused_paths"].to_numpy().sum())
+    return first, int(result["tuning"]["n_rejected_paths"].to_numpy().sum())
 
 
 def mean_and_error(values, n_batches=20):
@@ -55,20 +55,20 @@ def without_test(monkeypatch):
 
 
 def test_a_step_of_the_density_that_the_gradient_does_not_show_is_sampled_all_the_same():
-    draws, n_refused = draws_of_first(STEP, 10_000, seed=1)
+    draws, n_non_finite = draws_of_first(STEP, 10_000, seed=1)
     share, error = mean_and_error(draws > 0.0)
     # A draw within the very step that crosses is tested by an energy between those of the step's ends.
     assert share == pytest.approx(np.e / (1.0 + np.e), abs=0.03 + 4.0 * error)
     assert error < 0.005
-    assert n_refused > 0
+    assert n_non_finite > 0
 
 
 def test_without_the_test_of_paths_such_a_step_is_not_seen(monkeypatch):
     without_test(monkeypatch)
-    draws, n_refused = draws_of_first(STEP, 10_000, seed=1)
+    draws, n_non_finite = draws_of_first(STEP, 10_000, seed=1)
     share, error = mean_and_error(draws > 0.0)
     assert share == pytest.approx(0.5, abs=4.0 * error)
-    assert n_refused == 0
+    assert n_non_finite == 0
 
 
 def test_the_scale_of_many_effects_is_right_even_at_a_loose_tolerance():
@@ -95,5 +95,5 @@ def test_without_the_test_of_paths_the_scale_of_many_effects_is_too_large(monkey
     ],
 )
 def test_paths_are_not_tested_where_that_would_not_be_right_or_not_as_published(arguments):
-    _, n_refused = draws_of_first(STEP, 200, tune=100, seed=3, process=grhmc.Continuous(**arguments))
-    assert n_refused == 0
+    _, n_non_finite = draws_of_first(STEP, 200, tune=100, seed=3, process=grhmc.Continuous(**arguments))
+    assert n_non_finite == 0
