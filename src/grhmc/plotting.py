@@ -10,6 +10,7 @@ import numpy as np
 
 from grhmc.results.descriptions import DISCRETE, process_of
 from grhmc.results.summaries import ParameterDraws, iterate_parameters
+from grhmc.settings import TARGET_CROSSING_TIME
 
 if TYPE_CHECKING:
     import xarray
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from grhmc.comparison.comparison import Comparison
-
-TARGET_CROSSING_TIME = math.pi
-"""Half a period of a standard normal coordinate: what crossing times look like under a good S."""
 
 _LARGEST_GRID = 12
 _LARGEST_LIST = 40

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from grhmc.adaptation.tuners.mct import FIRST_RUN_GAMMA
 from grhmc.adaptation.tuners.scale_from_moments import FIXED
+from grhmc.settings import TARGET_CROSSING_TIME
 
 FORGET, SHIFT = "forget", "shift"
 """What becomes of the moments at a stage's start: dropped, or kept as the previous window."""
 
-TARGET_CROSSING_TIME = math.pi
-"""T̃: half a period of a standard normal coordinate."""
+HISTORY_ROWS_PER_STAGE = 60
+"""Rows of tuning history each stage of warm-up leaves."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """Metropolized randomized HMC: trajectories of equal steps, each accepted or rejected.
 
 Momenta persist, refreshed in part before each of many short trajectories and reversed where one is rejected; or they
-are drawn afresh for each trajectory of random length. Exact at any step size, because the map is reversible and preserves
-volume and the Metropolis test corrects its energy error. A trajectory whose steps are far too long for where it goes is
-retried in shorter ones; how many times they are halved depends on start and momentum alone, and an end is
+are drawn afresh for each trajectory of random length. Exact at any step size, because the map is reversible and
+preserves volume and the Metropolis test corrects its energy error. A trajectory whose steps are far too long for where
+it goes is retried with shorter ones. How many times they are halved depends on start and momentum alone, and an end is
 accepted only if the way back would halve them as often, so that the map is still its own inverse. The scale tuners see
 the draws: points within a trajectory of long steps are not quite from the target.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grhmc.adaptation.stage import Stage
+from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE, Stage
 from grhmc.adaptation.tuners.momentum_time import (
     CLOSEST_DRAWS,
     LENGTH_RANGES,
@@ -35,7 +35,6 @@ from grhmc.process.state import (
 )
 from grhmc.run.chain_record import (
     AT_SAMPLING_START,
-    HISTORY_ROWS_PER_STAGE,
     ChainCounts,
     ChainRecord,
     chain_record,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE
 from grhmc.process.state import STATISTICS, Records, init_records
 from grhmc.results.record import ChainRecord
 
@@ -19,10 +20,6 @@ AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored", "n_non_fin
 """Of the clock: what is kept of the moment when sampling began."""
 
 _OF_THE_DISCRETE_PROCESS = "acceptance_rate"
-
-
-HISTORY_ROWS_PER_STAGE = 60
-"""Rows of tuning history each stage of warm-up leaves."""
 
 
 @dataclass

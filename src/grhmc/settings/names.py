@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, get_args
 
 Scale = Literal["geo", "isg", "vari", "mct", "identity"]
@@ -30,3 +31,6 @@ DEFAULT_TOLERANCES = {"splitting": 0.05, "rkn43": 0.015, "rkn64": 0.001, "leapfr
 
 DEFAULT_TARGET_ACCEPT = {"splitting": 0.93, "leapfrog": 0.9}
 """Mean acceptance of the discrete process's trajectories, by integrator."""
+
+TARGET_CROSSING_TIME = math.pi
+"""T̃, process time between two crossings of the median: half a period of a standard normal coordinate."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE
 from grhmc.adaptation.tuners.event_rate import init_event_rate_tuner, observe_u_turn, tuned_event_rate
 from grhmc.adaptation.tuners.mct import (
     CrossingTimeTuner,
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 
     from grhmc.adaptation.stage import Stage
     from grhmc.models.log_density import LogDensity
-
-HISTORY_ROWS = 60
-"""Of S, per tuning stage."""
 
 _INTEGRALS = {
     FIXED: (POSITION,),
@@ -204,7 +202,7 @@ class LsodaProcess:
             side[shifted] *= -1.0
         if until >= self._next_history:
             self.history.append((until, dynamics.scale.copy()))
-            self._next_history += (self._end - self._stage_start) / HISTORY_ROWS
+            self._next_history += (self._end - self._stage_start) / HISTORY_ROWS_PER_STAGE
 
     # ------------------------------------------------------------------ paths and events
 
