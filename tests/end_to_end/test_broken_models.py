@@ -151,7 +151,7 @@ def test_a_gradient_that_is_wrong_far_from_the_mode_costs_energy_even_if_nobody_
     assert "gradient is wrong in some places" in message(report, "energy_error")
 
 
-@pytest.mark.parametrize("process", ["auto", "discrete"])
+@pytest.mark.parametrize("process", ["discrete", "continuous"])
 def test_a_density_that_raises_far_out_is_an_error_with_the_draws_so_far(process: str) -> None:
     def density(q: np.ndarray) -> tuple[float, np.ndarray]:
         if q[0] > 1.5:

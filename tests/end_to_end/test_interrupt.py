@@ -207,7 +207,15 @@ print(n_draws, result["posterior"]["x"].notnull().values.all(), [str(entry.messa
 """
 
 
-@pytest.mark.parametrize("where", ["twice", "built", "built and after", "diagnosed", "warned of"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "twice",
+        "built",
+        "diagnosed",
+        *(pytest.param(where, marks=pytest.mark.nightly) for where in ("built and after", "warned of")),
+    ],
+)
 def test_ctrl_c_loses_nothing_whenever_it_comes(where: str) -> None:
     """A second one, of an impatient user; one while the complete result is built, diagnosed, or warned of."""
     finished = subprocess.run(

@@ -190,7 +190,7 @@ def test_random_seed_is_another_name_of_seed() -> None:
 
 
 def test_tune_gives_what_another_sampler_needs() -> None:
-    tuned = grhmc.tune(model(), scale="geo", chains=3, seed=2, progress_bar=False)
+    tuned = grhmc.tune(model(), scale="geo", chains=3, seed=2, process="continuous", progress_bar=False)
     assert tuned.names == ("a", "b[0]", "b[1]")
     np.testing.assert_allclose(tuned.scale, SD, rtol=0.1)
     np.testing.assert_allclose(tuned.centre, 0.0, atol=0.3 * SD.max())

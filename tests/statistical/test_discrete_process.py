@@ -12,6 +12,7 @@ import grhmc
 import grhmc.run.chain as chain_module
 from exact_expectations import assert_exact, compare_result, seed_for
 from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
+from grhmc.adaptation.tuners.step_size import started_step_tuner
 from grhmc.dynamics.coefficients import RKN43
 from grhmc.models.analytic import independent_normals, paper_target
 from grhmc.process.advance import advance
@@ -61,8 +62,8 @@ def test_moments_are_exact_whatever_the_step_and_the_momentum(
 
 
 def use_leapfrog(chain: Any) -> None:
-    chain.start_trajectory_step_at(0.8)
-    chain.use("leapfrog")
+    chain.process.step_tuner = started_step_tuner(0.8)
+    chain.use_integrator("leapfrog")
 
 
 def assert_exact_with(change: Any, tableau: Any = None, *, dim: int = 3, draws: int = 4000, **process: Any) -> None:
@@ -96,7 +97,7 @@ def assert_exact_with(change: Any, tableau: Any = None, *, dim: int = 3, draws: 
 
 
 def use_long_steps(chain: Any) -> None:
-    chain.start_trajectory_step_at(1.5)
+    chain.process.step_tuner = started_step_tuner(1.5)
 
 
 def test_a_long_fixed_step_is_exact() -> None:

@@ -93,7 +93,7 @@ def test_steps_that_were_taken_are_reported() -> None:
     assert len(np.unique(steps)) > 2
 
 
-@pytest.mark.parametrize("momentum", ["fresh", "persistent"])
+@pytest.mark.parametrize("momentum", [pytest.param("fresh", marks=pytest.mark.nightly), "persistent"])
 def test_not_looking_at_the_way_back_is_noticed(momentum: Any) -> None:
     """The negative control: the same kernels, but every end that was reached by shorter steps may be accepted."""
 
