@@ -43,7 +43,7 @@ def normal(tree):
     return sum(normal(part) for part in (tree.values() if isinstance(tree, dict) else tree))
 
 
-# PyTorch takes a hundred times as long for a gradient of these two as Numba.
+# They take 40 s each.
 SLOW = ("eight_schools", "arK")
 
 
