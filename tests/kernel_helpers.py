@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import ellipj
 
 from grhmc.adaptation.stage import Stage
+from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import init_density
 from grhmc.dynamics.nystrom_step import attempt_step
@@ -21,7 +22,7 @@ from grhmc.models import LogDensity, from_python
 from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
 from grhmc.run.cross_chain import adapt_across_chains
-from grhmc.sampling import final_stage, prepare, warmup_stages
+from grhmc.sampling import prepare
 from grhmc.settings import Continuous, Discrete, RunSettings, ScaleSettings, StepLimits
 
 INTEGRATORS = ("splitting", "rkn43", "rkn64")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -48,9 +48,7 @@ def accepts_field_names(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R
         @functools.wraps(function)
         def called(*args: P.args, **kwargs: P.kwargs) -> R:
             given: dict[str, Any] = dict(kwargs)
-            for name in given:
-                if name not in parameters:
-                    raise TypeError(_unknown(function.__name__, name, parameters, elsewhere))
+            _check_names(function.__name__, given, parameters, elsewhere)
             for other, ours in FIELD_NAMES.items():
                 value = given.pop(other, None)
                 if value is None:
@@ -74,19 +72,22 @@ def explains_unknown_names(cls: C) -> C:
 
     @functools.wraps(initialize)
     def called(self: Any, *args: Any, **kwargs: Any) -> None:
-        for name in kwargs:
-            if name not in parameters:
-                raise TypeError(_unknown(cls.__name__, name, parameters, {}))
+        _check_names(cls.__name__, kwargs, parameters, {})
         initialize(self, *args, **kwargs)
 
     cls.__init__ = called
     return cls
 
 
-def _unknown(function: str, name: str, parameters: Iterable[str], elsewhere: Mapping[str, str]) -> str:
-    known = [parameter for parameter in parameters if parameter != "self"]
-    hint = f"; write {elsewhere[name]}" if name in elsewhere else nearest(name, [*known, *elsewhere])
-    return f"{function}() has no argument {name!r}{hint or '; it has ' + ', '.join(known)}"
+def _check_names(
+    function: str, given: Iterable[str], parameters: Collection[str], elsewhere: Mapping[str, str]
+) -> None:
+    """Raise for the first given name that is no parameter, with the way to write it or the nearest one."""
+    for name in given:
+        if name not in parameters:
+            known = [parameter for parameter in parameters if parameter != "self"]
+            hint = f"; write {elsewhere[name]}" if name in elsewhere else nearest(name, [*known, *elsewhere])
+            raise TypeError(f"{function}() has no argument {name!r}{hint or '; it has ' + ', '.join(known)}")
 
 
 def _are_equal(one: Any, other: Any) -> bool:

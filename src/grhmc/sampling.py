@@ -13,7 +13,7 @@ import numpy as np
 from grhmc._version import __version__
 from grhmc.adaptation.first_standardization import initial_centre, initial_event_rate, initial_scale
 from grhmc.adaptation.stage import Stage
-from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
+from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.argument_names import accepts_field_names
 from grhmc.diagnosis import record_diagnosis
 from grhmc.draws_at_stake import (
@@ -30,8 +30,9 @@ from grhmc.models.path_functions import PathFunctionSet
 from grhmc.outcomes import Outcome, SamplingError, explain
 from grhmc.results.datatree import plain_arrays
 from grhmc.results.kept_variables import keep_variables, parse_var_names
+from grhmc.results.record import ChainRecord
 from grhmc.run.chain import Chain
-from grhmc.run.chain_record import ChainRecord, records_of_run
+from grhmc.run.chain_record import records_of_run
 from grhmc.run.cost import cause_of_cost
 from grhmc.run.executors import run_chains
 from grhmc.run.interrupt import CtrlC, worth_keeping
@@ -177,7 +178,7 @@ def sample(
         progress_bar=progress_bar,
         check_gradient=check_gradient,
     )
-    stages = [*warmup_stages(settings), final_stage(settings)]
+    stages = stages_of_run(settings)
     with CtrlC() as ctrl_c:
         with ctrl_c.raising():
             run = prepare(model, settings, stages, init, path_functions)
@@ -202,7 +203,7 @@ def prepare(
 ) -> list[Chain]:
     """Find starting points, check the gradient there, and make the chains."""
     starts = parse_init(init, model, settings.chains)
-    _, generators = chain_generators(settings.seed, settings.chains)
+    generators = chain_generators(settings.seed, settings.chains)
     functions = (0, 0, 0)
     if path_functions is not None:
         if not isinstance(path_functions, PathFunctionSet):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
+from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.argument_names import accepts_field_names
 from grhmc.sampling import ELSEWHERE, check_model, prepare, run_to_end
 from grhmc.settings import (
@@ -99,7 +99,7 @@ def tune(
         progress_bar=progress_bar,
         check_gradient=check_gradient,
     )
-    run = prepare(model, settings, [*warmup_stages(settings), final_stage(settings)], init, None)
+    run = prepare(model, settings, stages_of_run(settings), init, None)
     result = run_to_end(model, settings, run, None)
     tuning = result["tuning"]
     scales = np.asarray(tuning["scale"])

@@ -258,7 +258,7 @@ ONE_OF_FOUR_FAR_OUT = [[0.5], [0.5], [0.5], [58.0]]
 
 
 def test_chains_that_end_in_different_places_are_reported_not_averaged_in_silence() -> None:
-    _, report = run(hill_far_out, init=ONE_OF_FOUR_FAR_OUT, scale=[0.4])  # nothing to tune, so that no chains meet
+    _, report = run(hill_far_out, init=ONE_OF_FOUR_FAR_OUT, scale=[0.4])  # nothing to tune, so that no chains pool
     assert {"stuck_chain", "r_hat"} <= codes(report)
     assert next(f for f in report if f.code == "stuck_chain").chains == (3,)
 

@@ -11,7 +11,7 @@ import pytest
 import grhmc
 import grhmc.run.chain as chain_module
 from exact_expectations import assert_exact, compare_result, seed_for
-from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
+from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.adaptation.tuners.step_size import started_step_tuner
 from grhmc.dynamics.coefficients import RKN43
 from grhmc.models.analytic import independent_normals, paper_target
@@ -81,7 +81,7 @@ def assert_exact_with(change: Any, tableau: Any = None, *, dim: int = 3, draws: 
             process=grhmc.Discrete(**process),
             scale=ScaleSettings.parse(target.sd, target.dim),
         )
-        chains = prepare(model, settings, [*warmup_stages(settings), final_stage(settings)], None, None)
+        chains = prepare(model, settings, stages_of_run(settings), None, None)
         for chain in chains:
             change(chain)
         return run_to_end(model, settings, chains, None)

@@ -10,7 +10,7 @@ import pytest
 
 import grhmc
 from exact_expectations import assert_exact, compare_result, seed_for
-from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
+from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW
 from grhmc.models.analytic import AnalyticTarget, independent_normals, paper_target
 from grhmc.sampling import prepare, run_to_end
@@ -37,7 +37,7 @@ def assert_exact_with_law(target: AnalyticTarget, *, law: int, kind: Any, **even
             process=Continuous("rkn43", event_rate_kind=kind, **event_settings),
             scale=ScaleSettings.parse(target.sd, target.dim),
         )
-        chains = prepare(model, settings, [*warmup_stages(settings), final_stage(settings)], None, None)
+        chains = prepare(model, settings, stages_of_run(settings), None, None)
         for chain in chains:
             chain.process.settings.law = law
         return run_to_end(model, settings, chains, None)

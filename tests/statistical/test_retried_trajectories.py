@@ -16,7 +16,7 @@ from arviz_stats.base import array_stats
 
 import grhmc
 import grhmc.process.advance as advance_module
-from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
+from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.adaptation.tuners.step_size import started_step_tuner
 from grhmc.process.discrete import MOST_REFINED, REFINEMENT, SAME, advance_one_trajectory
 from grhmc.sampling import prepare
@@ -57,7 +57,7 @@ def sampled(advance: Any, step: float, momentum: Any) -> tuple[np.ndarray, np.nd
         process=Discrete(momentum=momentum, u_turns_per_refreshment=0.5),
         scale=ScaleSettings.parse([1.0], 1),
     )
-    chains = prepare(MODEL, settings, [*warmup_stages(settings), final_stage(settings)], None, None)
+    chains = prepare(MODEL, settings, stages_of_run(settings), None, None)
     for chain in chains:
         chain.process.step_tuner = started_step_tuner(step)
         chain.go_on(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
+from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.models.analytic import paper_target
 from grhmc.run.chain import Chain
 from grhmc.run.snapshots import Watch
@@ -15,7 +15,7 @@ from grhmc.settings import RunSettings
 
 def make_chain() -> Chain:
     settings = RunSettings(draws=10, tune=20, chains=1, seed=1, progress_bar=False)
-    stages = [*warmup_stages(settings), final_stage(settings)]
+    stages = stages_of_run(settings)
     return prepare(paper_target("G1").log_density(), settings, stages, None, None)[0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
+from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.models.analytic import independent_normals
 from grhmc.run.chain import Chain
 from grhmc.run.executors import run_chains
@@ -16,7 +16,7 @@ from grhmc.settings import ProcessName, RunSettings, parse_process
 
 def make_chains(process: ProcessName) -> list[Chain]:
     settings = RunSettings(draws=300, tune=200, chains=2, seed=1, progress_bar=False, process=parse_process(process))
-    stages = [*warmup_stages(settings), final_stage(settings)]
+    stages = stages_of_run(settings)
     return prepare(independent_normals([1.0, 2.0]).log_density(), settings, stages, None, None)
 
 

@@ -98,7 +98,7 @@ class Stage:
     explores : bool
         The place that it leads to is remembered (`Chain.places`).
     most_gradients_per_draw : float
-        The stage ends sooner once it has cost so many on average. One at whose end chains meet is begun again instead.
+        The stage ends sooner once it has cost so many on average. One at whose end chains pool is begun again instead.
     by_trajectories : bool
         Where the process is discrete: by Metropolized trajectories of equal steps, one per draw. False: by the
         continuous process all the same.

@@ -39,6 +39,11 @@ def warmup_stages(settings: RunSettings) -> list[Stage]:
     )
 
 
+def stages_of_run(settings: RunSettings) -> list[Stage]:
+    """The warm-up, and then the stage whose draws are kept."""
+    return [*warmup_stages(settings), final_stage(settings)]
+
+
 def final_stage(settings: RunSettings) -> Stage:
     """The stage whose draws are kept."""
     return sampling_stage(settings.draws, settings.sample_interval, settings.u_turns_per_draw)

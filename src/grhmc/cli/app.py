@@ -15,15 +15,17 @@ from grhmc._files import replacing
 from grhmc._terminal import accept_all_characters
 from grhmc._version import __version__
 from grhmc.cli.messages import exit_if_interrupted, readable_errors, readable_warnings
-from grhmc.cli.output import save_result
-from grhmc.cli.process_options import (
+from grhmc.cli.options import (
     BudgetOption,
+    ChainsOption,
+    DrawsOption,
     IntegratorOption,
     ProcessOption,
     TargetOption,
     ToleranceOption,
     chosen_process,
 )
+from grhmc.cli.output import save_result
 from grhmc.cli.sample_command import is_model_path, load_model, sample_command
 from grhmc.cli.summary_table import summary_table
 from grhmc.paper.command import ListOptionsCommand, paper
@@ -44,9 +46,7 @@ app = typer.Typer(
 )
 
 _Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same draws.")]
-_Draws = Annotated[int, typer.Option(min=4, help="Draws per chain.")]
 _Tune = Annotated[int, typer.Option(min=20, help="Warm-up draws per chain.")]
-_Chains = Annotated[int, typer.Option(min=1)]
 
 
 def _print_version(wanted: bool) -> None:
@@ -74,9 +74,9 @@ app.command(name="sample")(sample_command)
 def demo(
     output: Annotated[Path, typer.Option(help="Folder for figures and draws.")] = Path("grhmc-demo"),
     seed: _Seed = 1,
-    draws: _Draws = 1000,
+    draws: DrawsOption = 1000,
     tune: _Tune = 1000,
-    chains: _Chains = 4,
+    chains: ChainsOption = 4,
 ) -> None:
     """Sample a real posterior with every tuner; print tables, leave figures and draws in a folder."""
     clock = _Stopwatch()
@@ -128,9 +128,9 @@ def compare_command(
     ] = "pima",
     data: Annotated[Path | None, typer.Option(help="JSON file with the data of a Stan program.")] = None,
     seed: _Seed = 1,
-    draws: _Draws = 1000,
+    draws: DrawsOption = 1000,
     tune: _Tune = 1000,
-    chains: _Chains = 4,
+    chains: ChainsOption = 4,
     process: ProcessOption = "discrete",
     integrator: IntegratorOption = None,
     target_accept: TargetOption = None,

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grhmc.cli.messages import ERROR, IN_DOUBT, exit_if_interrupted, readable_errors, readable_warnings
-from grhmc.cli.output import check_output, save_result, saving_what_was_drawn
-from grhmc.cli.process_options import (
+from grhmc.cli.options import (
     BudgetOption,
+    ChainsOption,
+    DrawsOption,
     IntegratorOption,
     ProcessOption,
     TargetOption,
     ToleranceOption,
     chosen_process,
 )
+from grhmc.cli.output import check_output, save_result, saving_what_was_drawn
 from grhmc.cli.summary_table import summary_table
 from grhmc.settings import GRADIENT_BUDGET, Scale
 
@@ -75,9 +77,9 @@ def sample_command(
     ],
     data: Annotated[Path | None, typer.Option(help="JSON file with the data of a Stan program.")] = None,
     output: Annotated[Path | None, typer.Option(help="Where to write the result: .nc or .zarr.")] = None,
-    draws: Annotated[int, typer.Option(min=4, help="Draws per chain.")] = 1000,
+    draws: DrawsOption = 1000,
     tune: Annotated[int, typer.Option(min=0, help="Warm-up draws per chain.")] = 1000,
-    chains: Annotated[int, typer.Option(min=1)] = 4,
+    chains: ChainsOption = 4,
     cores: Annotated[int | None, typer.Option(min=1)] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")] = None,
     scale: Annotated[Scale, typer.Option(help="How the diagonal scale is tuned.")] = "geo",

@@ -31,7 +31,7 @@ class Comparison:
         The runs, as `sample` returned them.
     failures : dict of str to str
         What went wrong with the tuners that have no result.
-    seed : int
+    seed : int or tuple of int
         Of every run.
     """
 

@@ -39,8 +39,10 @@ def keep_variables(result: Any, names: tuple[str, ...] | None) -> Any:
 
     What is no DataTree, or lacks the groups because the model could not compute its variables, stays as it is.
     """
-    for group in ("posterior", "warmup_posterior") if names is not None else ():
+    if names is None:
+        return result
+    for group in ("posterior", "warmup_posterior"):
         if group in getattr(result, "children", ()):
             dataset = result[group].to_dataset()
-            result[group].dataset = dataset[[name for name in names or () if name in dataset]]
+            result[group].dataset = dataset[[name for name in names if name in dataset]]
     return result

@@ -36,7 +36,6 @@ from grhmc.process.state import (
 from grhmc.run.chain_record import (
     AT_SAMPLING_START,
     ChainCounts,
-    ChainRecord,
     chain_record,
     n_warmup_rows,
     records_of_run,
@@ -49,6 +48,7 @@ from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
+    from grhmc.results.record import ChainRecord
     from grhmc.settings import RunSettings
 
 _FIRST_STEP = 0.1
@@ -58,8 +58,8 @@ _NO_LIMIT = 2**62
 _ROUNDING = 0.25
 # Draws are rather a little closer together than asked for than further apart.
 _MOST_REPEATS, _LONG_ENOUGH = 2, 0.25
-# A window that chains meet after, and that cost too much to come so far of its way, is begun again so many times. Those
-# who have not reached the bulk by then do not count in pooling, and go on in the rounds, which have no limit.
+# A window after which chains pool, and that cost too much to come so far of its way, is begun again so many times.
+# Those who have not reached the bulk by then do not count in pooling, and go on in the rounds, which have no limit.
 
 
 class Chain:
@@ -198,7 +198,7 @@ class Chain:
         return bool(self.process.density.stop[0] != GO_ON)
 
     def _was_cut_short(self) -> bool:
-        """Whether the present stage must come a good way before chains meet, and has cost too much to do so."""
+        """Whether the present stage must come a good way before chains pool, and has cost too much to do so."""
         clock, end_time = self.process.clock[0], self.process.settings.end_time[0]
         is_short = clock.time - clock.stage_start_time < _LONG_ENOUGH * (end_time - clock.stage_start_time)
         is_limited = math.isfinite(self.stage.most_gradients_per_draw)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE
+from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE, Stage
 from grhmc.process.state import STATISTICS, Records, init_records
 from grhmc.results.record import ChainRecord
 
 if TYPE_CHECKING:
-    from grhmc.adaptation.stage import Stage
     from grhmc.run.chain_state import ChainState
     from grhmc.settings import RunSettings
 

@@ -19,7 +19,6 @@ class ChainState(Protocol):
 
     model: LogDensity
     settings: RunSettings
-    stages: list[Stage]
     index: int
     stage_index: int
     outcome: Outcome

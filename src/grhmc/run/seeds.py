@@ -7,14 +7,10 @@ import numpy as np
 _WORD = (1 << 64) - 1
 
 
-def chain_generators(
-    seed: int | tuple[int, ...] | None, chains: int
-) -> tuple[int | tuple[int, ...], list[np.random.Generator]]:
-    """A generator per chain, the same whatever the executor; also the seed, drawn from the system if None."""
-    if seed is None:
-        seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+def chain_generators(seed: int | tuple[int, ...] | None, chains: int) -> list[np.random.Generator]:
+    """A generator per chain, the same whatever the executor; from the system's randomness if `seed` is None."""
     children = np.random.SeedSequence(seed).spawn(chains)
-    return seed, [np.random.Generator(np.random.PCG64(child)) for child in children]
+    return [np.random.Generator(np.random.PCG64(child)) for child in children]
 
 
 def generator_to_array(rng: np.random.Generator) -> np.ndarray:

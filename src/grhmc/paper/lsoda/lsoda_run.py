@@ -114,7 +114,7 @@ def sample_with_lsoda(
         u_turn_factor=u_turn_factor,
     )
     final = sampling_stage(draws, sample_interval, 1.0)
-    _, generators = chain_generators(seed, len(start))
+    generators = chain_generators(seed, len(start))
     kept = np.empty((len(start), draws, model.dim))
     processes, counts, seconds, path_means = [], [], np.zeros(2), []
     for rng, point, rows in zip(generators, np.atleast_2d(start), kept, strict=True):

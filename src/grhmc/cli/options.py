@@ -1,4 +1,4 @@
-"""Options of the commands that choose the process and what belongs to it."""
+"""Options that several commands have, and the process that some of them choose."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from grhmc.settings.names import ProcessName
 if TYPE_CHECKING:
     from grhmc.settings import Process
 
+DrawsOption = Annotated[int, typer.Option(min=4, help="Draws per chain.")]
+ChainsOption = Annotated[int, typer.Option(min=1)]
 ProcessOption = Annotated[
     ProcessName, typer.Option(help="discrete: Metropolized trajectories of equal steps. continuous: adaptive steps.")
 ]
