@@ -99,7 +99,7 @@ def tune(
         progress_bar=progress_bar,
         check_gradient=check_gradient,
     )
-    run = prepare(model, settings, stages_of_run(settings), init, None)
+    run = prepare(model, settings, stages_of_run(settings, model.dim), init, None)
     result = run_to_end(model, settings, run, None)
     tuning = result["tuning"]
     scales = np.asarray(tuning["scale"])

@@ -40,6 +40,8 @@ class PooledMoments:
         New standardizations; None: unchanged.
     moments : RunningMoments
         Of all chains that are not lost.
+    together : list of int
+        These chains.
     """
 
     is_agreed: bool
@@ -48,6 +50,7 @@ class PooledMoments:
     centres: list[np.ndarray | None]
     scales: list[np.ndarray | None]
     moments: RunningMoments
+    together: list[int]
 
 
 def pool_moments(
@@ -92,6 +95,7 @@ def pool_moments(
         centres=[None if new is None else new[0] for new in news],
         scales=[None if new is None else new[1] for new in news],
         moments=pooled,
+        together=together,
     )
 
 
@@ -136,6 +140,14 @@ def _suggested(
     if newest.weights[0] > 0.0 and is_contradicted:
         return newest, newest_centre, newest_scale
     return pooled, centre, scale
+
+
+def own_suggestion(
+    rule: ScaleRule, previous: RunningMoments, moments: RunningMoments, own: Standardization
+) -> tuple[np.ndarray, np.ndarray]:
+    """The centre and scale that one chain's moments suggest, without those that the newest contradict."""
+    _, centre, scale = _suggested(rule, [moments], [previous], own)
+    return _usable(centre, scale, own)
 
 
 def _proposal(rule: ScaleRule, moments: RunningMoments, own: Standardization) -> tuple[np.ndarray, np.ndarray]:

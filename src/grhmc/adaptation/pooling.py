@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grhmc.adaptation.pooled_scale import pool_crossing_scales, pool_moments
+from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
+from grhmc.adaptation.low_rank import LARGEST_MISFIT, LowRank, find_directions, misfit, no_directions
+from grhmc.adaptation.pooled_scale import PooledMoments, pool_crossing_scales, pool_moments
 from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.tuners.dual_averaging import DualAveraging
 from grhmc.adaptation.tuners.moments import RunningMoments
@@ -21,7 +23,7 @@ from grhmc.adaptation.tuners.momentum_time import LengthTuner, add_up, init_leng
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
 from grhmc.adaptation.tuners.step_size import started_step_tuner, tuned_step
 from grhmc.dynamics.coefficients import TABLEAUS
-from grhmc.dynamics.standardization import Standardization
+from grhmc.dynamics.standardization import Standardization, is_diagonal
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
 _FEWEST_ROUNDS = 2
@@ -44,6 +46,8 @@ class Findings:
     standardization : Standardization
     moments, previous_moments : RunningMoments
         Of the stage that has just ended, and of the one before.
+    positions, gradients : ndarray, shape (n_kept, dim)
+        Draws of the stage that has just ended, and the gradients there.
     log_time, log_process_time : float
         Of the time to a U-turn, in the units of the event rate and in process time.
     step_tuner : DualAveraging
@@ -65,6 +69,8 @@ class Findings:
     standardization: Standardization
     moments: RunningMoments
     previous_moments: RunningMoments
+    positions: np.ndarray
+    gradients: np.ndarray
     log_time: float
     log_process_time: float
     step_tuner: DualAveraging
@@ -83,6 +89,8 @@ class Situation:
     integrator: str
     chooses_integrator: bool
     """Whether the integrator of trajectories is left to the run."""
+    counts_cost: bool
+    """Whether directions are kept only where they are worth their cost."""
 
     @property
     def stage(self) -> Stage:
@@ -103,6 +111,10 @@ class Decision:
         Of a chain from whose place it is to go on, by that one's steps.
     centre, scale : ndarray or None
         The new standardization.
+    factor : LowRank
+        Of the new standardization.
+    is_new_metric : bool
+        So different from the one before that times and steps found with that one mean nothing.
     moments : RunningMoments or None
         To go on with; the previous ones are to be forgotten.
     log_time, log_process_time : float
@@ -119,6 +131,8 @@ class Decision:
     host: Findings | None
     centre: np.ndarray | None
     scale: np.ndarray | None
+    factor: LowRank
+    is_new_metric: bool
     moments: RunningMoments | None
     log_time: float
     log_process_time: float
@@ -137,6 +151,7 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
     moments: list[RunningMoments | None] = [None] * n_chains
     centres: list[np.ndarray | None] = [None] * n_chains
     scales: list[np.ndarray | None] = [None] * n_chains
+    factor, is_new_metric = no_directions(len(findings[0].position)), False
     is_agreed = stage.scale.tuner == FIXED and n_chains > 1
     if stage.scale.tuner == MCT:
         centres, scales = pool_crossing_scales([each.standardization for each in findings])
@@ -153,8 +168,15 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
         lost, is_agreed = pooled.is_lost, pooled.is_agreed
         moments = [None if out else pooled.moments for out in lost]
         centres, scales = pooled.centres, pooled.scales
+        if stage.scale.finds_directions:
+            factor, left = _pool_directions(findings, pooled, stage.scale.tuner, situation.counts_cost)
+            is_new_metric = left > LARGEST_MISFIT and (factor.rank > 0 or any(not is_diagonal(each.standardization) for each in findings))
+            is_agreed = is_agreed and not is_new_metric
     present = [_at_host(each, host) for each, host in zip(findings, hosts, strict=True)]
     log_time, log_process_time, event_rate = _time_to_u_turn(present, lost, stage)
+    if is_new_metric:
+        log_time = log_process_time = -math.log(INITIAL_EVENT_RATE)
+        event_rate = INITIAL_EVENT_RATE / stage.event_rate.u_turn_factor
     trajectories = _trajectories(present, lost, log_process_time, situation)
     next_stage = situation.stage_index + 1
     if is_agreed and trajectories.is_chosen and stage.round >= _FEWEST_ROUNDS:
@@ -168,6 +190,8 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
             host=hosts[chain],
             centre=centres[chain],
             scale=scales[chain],
+            factor=factor,
+            is_new_metric=is_new_metric,
             moments=moments[chain],
             log_time=log_time,
             log_process_time=log_process_time,
@@ -179,6 +203,20 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
         )
         for chain in range(n_chains)
     ]
+
+
+def _pool_directions(
+    findings: Sequence[Findings], pooled: PooledMoments, tuner: int, counts_cost: bool
+) -> tuple[LowRank, float]:
+    """U and Λ from the draws of all chains that pool, and how far from them the present metric is."""
+    first = findings[pooled.together[0]]
+    scale = pooled.scales[pooled.together[0]]
+    assert scale is not None
+    positions = np.concatenate([findings[chain].positions for chain in pooled.together])
+    gradients = np.concatenate([findings[chain].gradients for chain in pooled.together])
+    room = len(first.standardization.stretch)
+    factor = find_directions(positions, gradients, scale, tuner, room, counts_cost=counts_cost)
+    return factor, misfit(positions, gradients, first.standardization, tuner)
 
 
 def _at_host(own: Findings, host: Findings | None) -> Findings:

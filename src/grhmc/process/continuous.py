@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from grhmc._jit import inner_kernel, kernel
+from grhmc.adaptation.tuners.draw_sample import observe_state
 from grhmc.adaptation.tuners.event_rate import observe_u_turn, tuned_event_rate
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
 from grhmc.density_pointer import EXCEPTION, FINE
@@ -27,6 +28,7 @@ from grhmc.dynamics.phase import (
     return_to,
     reverse,
 )
+from grhmc.dynamics.standardization import from_parameters, to_parameters
 from grhmc.dynamics.step_control import NOT_FINITE_FACTOR, fit_to_event, step_factor
 from grhmc.events.rates import CONSTANT_RATE, find_due_fraction, rate_integral, time_until_due
 from grhmc.events.refreshment import draw_hot_momentum, draw_momentum, refresh_momentum
@@ -98,9 +100,12 @@ def advance_one_step(process: Process, records: Records) -> int:
     clock.n_steps += 1
     was_cut = fraction < 1.0 and is_as_good_as_steps(process.tableau)
     observe_step(process, records, duration, end, was_cut)
+    n_draws = clock.draw_index
     code, integrated = record_step(process, records, duration, end)
     if code != 0 or commit_step(process, duration, end, integrated) != 0:
         return RAISED_OUTCOME
+    if settings.scale != FIXED and clock.draw_index > n_draws:
+        observe_state(process.draw_sample, step, process.standardization)
     clock.remaining = 0.0 if is_due else clock.remaining - over_step
     clock.path_rate_integral += over_step
     if settings.scale == MCT:
@@ -129,9 +134,7 @@ def attempt(process: Process, duration: float) -> tuple[int, StepEnd, float]:
 def note_highest(process: Process, log_density: float) -> None:
     """Remember the end of the step as the place of the highest log density, rejected or not."""
     process.clock[0].highest_log_density = log_density
-    centre, scale, end = process.standardization.centre, process.standardization.scale, process.step.end_position
-    for k in range(end.shape[0]):
-        process.highest[k] = centre[k] + scale[k] * end[k]
+    to_parameters(process.standardization, process.step.end_position, process.highest)
 
 
 @inner_kernel
@@ -341,9 +344,7 @@ def start_path(process: Process) -> None:
 def place(process: Process, point: np.ndarray, step_size: float) -> int:
     """Put a chain at `point` (in the units of the parameters) with a fresh momentum; returns the density's code."""
     clock, settings, step = process.clock[0], process.settings[0], process.step
-    centre, scale = process.standardization.centre, process.standardization.scale
-    for k in range(point.shape[0]):
-        step.position[k] = (point[k] - centre[k]) / scale[k]
+    from_parameters(process.standardization, point, step.position)
     code, log_density = evaluate_force(process.density, process.standardization, step.position, step.stage_forces[0])
     clock.n_gradients += 1
     if code != FINE:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE, Stage
+from grhmc.adaptation.tuners.draw_sample import begin_sample
 from grhmc.adaptation.tuners.momentum_time import (
     CLOSEST_DRAWS,
     LENGTH_RANGES,
@@ -21,6 +22,7 @@ from grhmc.adaptation.tuners.step_size import init_step_tuner, longest_step, tun
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import GO_ON, STOP, STOPPED
+from grhmc.dynamics.standardization import to_parameters
 from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
 from grhmc.outcomes import InitializationError, Outcome
 from grhmc.process.advance import advance
@@ -44,6 +46,7 @@ from grhmc.run.cost import FEWEST_DRAWS_PAID, allow_for_noise
 from grhmc.run.fixed_settings import write_fixed_settings
 from grhmc.run.saved_chain import chain_to_arrays, restore_chain
 from grhmc.run.stage_rules import begin_event_rate_rule, begin_scale_rule, begin_temperature, renew_rate_tuner
+from grhmc.run.standardize import standardize_by_own_draws
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
 if TYPE_CHECKING:
@@ -137,6 +140,8 @@ class Chain:
             scale=scale,
             event_rate=event_rate,
             rng=rng,
+            max_rank=settings.max_rank(model.dim),
+            sample_capacity=settings.sample_capacity(model.dim),
         )
         self.n_warmup_rows = n_warmup_rows(settings, stages)
         if records is None:
@@ -209,6 +214,8 @@ class Chain:
         self.outcome = Outcome.STAGE_DONE
         if stage_index < len(self.stages):
             self._note_place()
+            if self.stage.scale.finds_directions and not self.stage.pools:
+                standardize_by_own_draws(self.process, self.stage.scale, self.settings)
             self.warmup_draws_before += int(self.process.clock.draw_index[0])
             self.n_repeats = 0
             self._begin_stage(stage_index)
@@ -217,8 +224,7 @@ class Chain:
     def _note_place(self) -> None:
         """Remember where a window has led to, for a look back at the end of the run."""
         if self.stage.explores:
-            standardization = self.process.standardization
-            self.places[self.n_places] = standardization.centre + standardization.scale * self.process.step.position
+            to_parameters(self.process.standardization, self.process.step.position, self.places[self.n_places])
             self.n_places += 1
 
     def use_integrator(self, integrator: str) -> None:
@@ -249,6 +255,7 @@ class Chain:
         self.stage_index = stage_index
         stage, clock, kernel = self.stage, self.process.clock, self.process.settings
         begin_scale_rule(self.process, stage.scale)
+        begin_sample(self.process.draw_sample, stage.n_draws)
         begin_event_rate_rule(self.process, stage.event_rate)
         self._begin_step_rule(stage)
         spacing = stage.draw_spacing

@@ -51,6 +51,7 @@ def tuning_record(chain: ChainState) -> dict[str, np.ndarray]:
     n_crossings = np.maximum(chain.process.n_crossings, 1)
     return {
         "scale": chain.process.standardization.scale.copy(),
+        "metric_rank": np.array(int(chain.process.standardization.rank[0])),
         "agreed": np.array(chain.is_agreed),
         "n_moves": np.array(chain.n_moves),
         "places": np.vstack([chain.places, chain.process.highest]),

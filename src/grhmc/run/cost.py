@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.density_pointer import EXCEPTION, FINE
+from grhmc.dynamics.standardization import apply_factor, to_parameters
 from grhmc.process.discrete import MOST_REFINED
 
 if TYPE_CHECKING:
@@ -99,8 +100,11 @@ def allow_for_noise(chain: ChainState) -> None:
     step = chain.trajectory_step
     is_first = chain.noise < 0.0
     if is_first or chain.noise > 0.0 or kernel["refreshment_time"][0] > _MANY_STEPS * step:
-        centre, scale = process.standardization
-        point, direction = centre + scale * process.step.position, scale * process.step.momentum
+        standardization, direction = process.standardization, process.step.momentum.copy()
+        point = np.empty_like(direction)
+        to_parameters(standardization, process.step.position, point)
+        apply_factor(standardization, direction)
+        direction *= standardization.scale
         chain.noise, n_gradients = measure_noise(chain.model, point, direction, step)
         process.clock.n_gradients += n_gradients
     target = chain.settings.discrete.effective_target_accept(chain.integrator)

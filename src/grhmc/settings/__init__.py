@@ -11,11 +11,13 @@ from grhmc.settings.names import (
     DiscreteIntegrator,
     EventRateKind,
     LengthLaw,
+    Metric,
     Momentum,
     ProcessName,
     Scale,
     WarmupName,
 )
+from grhmc.settings.metric import MetricSettings
 from grhmc.settings.process import Continuous, Discrete, Process, parse_process
 from grhmc.settings.run import GRADIENT_BUDGET, RunSettings, StepLimits
 from grhmc.settings.scale import ScaleSettings
@@ -36,6 +38,8 @@ __all__ = [
     "DiscreteIntegrator",
     "EventRateKind",
     "LengthLaw",
+    "Metric",
+    "MetricSettings",
     "Momentum",
     "PaperWarmup",
     "Process",
