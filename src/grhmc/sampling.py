@@ -174,6 +174,7 @@ def sample(
     if not isinstance(diagnose, bool | np.bool_):
         raise TypeError(f"diagnose must be True or False, got {diagnose!r}")
     kept = parse_var_names(var_names, model)
+    parsed_scale = ScaleSettings.parse(scale, model.dim)
     settings = RunSettings(
         draws=draws,
         tune=tune,
@@ -181,7 +182,7 @@ def sample(
         cores=cores,
         seed=parse_seed(seed),
         process=parse_process(process, target_accept),
-        scale=(parsed_scale := ScaleSettings.parse(scale, model.dim)),
+        scale=parsed_scale,
         metric=MetricSettings.parse(metric, max_rank, parsed_scale),
         gradient_budget=gradient_budget,
         save_warmup=save_warmup,
@@ -375,6 +376,7 @@ def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[st
         "chains": settings.chains,
         "seed": settings.seed if settings.seed is not None else -1,
         "scale": settings.scale.tuner,
+        "metric": settings.metric.kind,
         "process": "discrete" if chains[0].is_discrete else "continuous",
         "integrator": chains[0].integrator,
         "tolerance": settings.tolerance,

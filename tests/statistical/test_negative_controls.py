@@ -37,7 +37,7 @@ def assert_exact_with_law(target: AnalyticTarget, *, law: int, kind: Any, **even
             process=Continuous("rkn43", event_rate_kind=kind, **event_settings),
             scale=ScaleSettings.parse(target.sd, target.dim),
         )
-        chains = prepare(model, settings, stages_of_run(settings), None, None)
+        chains = prepare(model, settings, stages_of_run(settings, model.dim), None, None)
         for chain in chains:
             chain.process.settings.law = law
         return run_to_end(model, settings, chains, None)

@@ -55,7 +55,9 @@ def test_all_leave_with_one_scale_that_is_better_than_their_own() -> None:
 
 
 def situation_of(chain: Any) -> Situation:
-    return Situation(chain.stages, chain.stage_index, chain.is_discrete, chain.integrator, chooses_integrator=True)
+    return Situation(
+        chain.stages, chain.stage_index, chain.is_discrete, chain.integrator, chooses_integrator=True, counts_cost=True
+    )
 
 
 def test_decisions_follow_from_what_was_found_alone_wherever_the_chains_live() -> None:

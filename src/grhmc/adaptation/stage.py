@@ -129,6 +129,11 @@ class Stage:
     scale: ScaleRule = field(default_factory=ScaleRule)
     event_rate: EventRateRule = field(default_factory=EventRateRule)
 
+    @property
+    def waits(self) -> bool:
+        """Whether chains wait at its end for what `grhmc.adaptation.pooling` decides, for all or for each."""
+        return self.pools or self.scale.finds_directions
+
 
 _HOT_ENERGY = 12.0
 

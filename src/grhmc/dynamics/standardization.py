@@ -70,6 +70,16 @@ def is_diagonal(standardization: Standardization) -> bool:
     return standardization.rank[0] == 0
 
 
+@kernel
+def extreme_eigenvalues(standardization: Standardization) -> tuple[float, float]:
+    """The smallest and the largest eigenvalue of F²."""
+    lowest = highest = 0.0
+    for j in range(standardization.rank[0]):
+        lowest = min(lowest, standardization.stretch[j])
+        highest = max(highest, standardization.stretch[j])
+    return (1.0 + lowest) ** 2, (1.0 + highest) ** 2
+
+
 @inner_array_kernel
 def _add_directions(
     directions: np.ndarray, amounts: np.ndarray, rank: int, coefficients: np.ndarray, vector: np.ndarray
@@ -111,9 +121,7 @@ def apply_factor(standardization: Standardization, vector: np.ndarray) -> None:
     """Multiply a vector by F; updates `vector`."""
     rank = standardization.rank[0]
     if rank > 0:
-        _add_directions(
-            standardization.directions, standardization.stretch, rank, standardization.coefficients, vector
-        )
+        _add_directions(standardization.directions, standardization.stretch, rank, standardization.coefficients, vector)
 
 
 @kernel

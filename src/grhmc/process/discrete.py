@@ -22,8 +22,8 @@ from __future__ import annotations
 import numpy as np
 
 from grhmc._jit import inner_kernel, kernel
-from grhmc.adaptation.tuners.dual_averaging import observe
 from grhmc.adaptation.tuners.draw_sample import observe_state
+from grhmc.adaptation.tuners.dual_averaging import observe
 from grhmc.adaptation.tuners.moments import observe_draw
 from grhmc.adaptation.tuners.momentum_time import observe_position
 from grhmc.adaptation.tuners.scale_from_moments import FIXED

@@ -9,7 +9,7 @@ from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.dense_output import point_at
 from grhmc.dynamics.density_call import evaluate_at_point
 from grhmc.dynamics.phase import StepEnd, copy_to
-from grhmc.dynamics.standardization import is_diagonal, to_parameters
+from grhmc.dynamics.standardization import extreme_eigenvalues, is_diagonal, to_parameters
 from grhmc.dynamics.time_averages import (
     add_point,
     integrate_and_move,
@@ -269,6 +269,10 @@ def record_history(process: Process, records: Records) -> None:
     records.history_time[row] = clock.time
     records.history_event_rate[row] = clock.event_rate
     records.history_gradients[row] = clock.n_gradients
+    records.history_rank[row] = process.standardization.rank[0]
+    smallest, largest = extreme_eigenvalues(process.standardization)
+    records.history_smallest_eigenvalue[row] = smallest
+    records.history_largest_eigenvalue[row] = largest
     copy_to(process.standardization.scale, records.history_scale[row])
     copy_to(process.standardization.centre, records.history_centre[row])
     clock.history_index += 1

@@ -195,6 +195,9 @@ class Records:
     history_scale: np.ndarray
     history_centre: np.ndarray
     history_event_rate: np.ndarray
+    history_rank: np.ndarray
+    history_smallest_eigenvalue: np.ndarray
+    history_largest_eigenvalue: np.ndarray
     history_gradients: np.ndarray
 
 
@@ -279,6 +282,9 @@ def init_records(
             history_scale=aligned_zeros(n_history, dim),
             history_centre=aligned_zeros(n_history, dim),
             history_event_rate=np.zeros(n_history),
+            history_rank=np.zeros(n_history, dtype=np.int64),
+            history_smallest_eigenvalue=np.zeros(n_history),
+            history_largest_eigenvalue=np.zeros(n_history),
             history_gradients=np.zeros(n_history, dtype=np.int64),
         )
         for chain in range(n_chains)

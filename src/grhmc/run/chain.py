@@ -46,7 +46,6 @@ from grhmc.run.cost import FEWEST_DRAWS_PAID, allow_for_noise
 from grhmc.run.fixed_settings import write_fixed_settings
 from grhmc.run.saved_chain import chain_to_arrays, restore_chain
 from grhmc.run.stage_rules import begin_event_rate_rule, begin_scale_rule, begin_temperature, renew_rate_tuner
-from grhmc.run.standardize import standardize_by_own_draws
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
 if TYPE_CHECKING:
@@ -186,7 +185,7 @@ class Chain:
                 self.n_repeats += 1
                 self._begin_stage(self.stage_index)
                 self.outcome = Outcome.RUNNING
-            elif self.stage.pools:
+            elif self.stage.waits:
                 self.outcome = Outcome.WAITING
             else:
                 self.go_on(self.stage_index + 1)
@@ -214,8 +213,6 @@ class Chain:
         self.outcome = Outcome.STAGE_DONE
         if stage_index < len(self.stages):
             self._note_place()
-            if self.stage.scale.finds_directions and not self.stage.pools:
-                standardize_by_own_draws(self.process, self.stage.scale, self.settings)
             self.warmup_draws_before += int(self.process.clock.draw_index[0])
             self.n_repeats = 0
             self._begin_stage(stage_index)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
-from grhmc.adaptation.pooling import Decision, Findings, Situation, pool
+from threadpoolctl import threadpool_limits
+
+from grhmc.adaptation.pooling import Decision, Findings, Situation, pool, standardize_apart
 from grhmc.adaptation.tuners.draw_sample import kept_draws
 from grhmc.adaptation.tuners.moments import forget
 from grhmc.adaptation.tuners.momentum_time import init_length_tuner
@@ -27,9 +31,19 @@ def adapt_across_chains(chains: Sequence[Chain]) -> None:
         chooses_integrator=first.settings.chooses_integrator,
         counts_cost=first.settings.metric.kind == "auto",
     )
-    decisions = pool([findings_of(chain) for chain in chains], situation)
+    decide = pool if first.stage.pools else standardize_apart
+    with single_blas_thread():
+        decisions = decide([findings_of(chain) for chain in chains], situation)
     for chain, decision in zip(chains, decisions, strict=True):
         apply(chain, decision)
+
+
+def single_blas_thread() -> AbstractContextManager[Any]:
+    """Matrices here are small: several threads would take fifty times as long, and their sums depend on how many.
+
+    No log density is evaluated meanwhile.
+    """
+    return threadpool_limits(limits=1, user_api="blas")
 
 
 def findings_of(chain: Chain) -> Findings:
@@ -63,8 +77,8 @@ def apply(chain: Chain, decision: Decision) -> None:
     process = chain.process
     if decision.host is not None:
         _move_to(chain, decision.host)
-    if decision.centre is not None and decision.scale is not None:
-        standardize(process, decision.centre, decision.scale, decision.factor)
+    if decision.standardization is not None:
+        standardize(process, *decision.standardization)
     if decision.moments is not None:
         forget(process.previous_moments)
         for own, common in zip(process.moments, decision.moments, strict=True):

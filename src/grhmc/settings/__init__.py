@@ -1,5 +1,6 @@
 """Every setting of a run, validated on construction. Frozen: what a chain was started with cannot change under it."""
 
+from grhmc.settings.metric import MetricSettings
 from grhmc.settings.names import (
     CONTINUOUS_INTEGRATORS,
     DEFAULT_TARGET_ACCEPT,
@@ -17,7 +18,6 @@ from grhmc.settings.names import (
     Scale,
     WarmupName,
 )
-from grhmc.settings.metric import MetricSettings
 from grhmc.settings.process import Continuous, Discrete, Process, parse_process
 from grhmc.settings.run import GRADIENT_BUDGET, RunSettings, StepLimits
 from grhmc.settings.scale import ScaleSettings

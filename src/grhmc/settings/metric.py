@@ -21,8 +21,8 @@ class MetricSettings:
     Attributes
     ----------
     kind : str
-        ``"diagonal"``: not at all; ``"low_rank"``: along every direction that differs much; ``"auto"``: along those that
-        are worth their cost.
+        ``"diagonal"``: not at all; ``"low_rank"``: along every direction that differs much; ``"auto"``: along those
+        that are worth their cost.
     max_rank : int or None
         Most directions. None: as many as there are dimensions, but no more than 100 000 numbers in all, or 30.
     """
@@ -37,7 +37,9 @@ class MetricSettings:
         if max_rank is not None:
             check_count("max_rank", max_rank, at_least=1)
             if metric == "diagonal":
-                raise ValueError(f"max_rank is {max_rank}, but metric='diagonal' has no directions; leave one of them out")
+                raise ValueError(
+                    f"max_rank is {max_rank}, but metric='diagonal' has no directions; leave one of them out"
+                )
         if metric == "low_rank" and scale.tuner not in TUNERS_WITH_DIRECTIONS:
             raise ValueError(
                 f"metric='low_rank' needs a scale that is tuned from moments, one of {TUNERS_WITH_DIRECTIONS}; "

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from grhmc.argument_checks import check_count, check_number
-from grhmc.settings.names import DEFAULT_TOLERANCES
 from grhmc.settings.metric import MetricSettings
+from grhmc.settings.names import DEFAULT_TOLERANCES
 from grhmc.settings.process import Continuous, Discrete, Process
 from grhmc.settings.scale import ScaleSettings
 from grhmc.settings.warmup import PaperWarmup
