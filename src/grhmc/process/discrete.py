@@ -29,8 +29,7 @@ from grhmc.adaptation.tuners.scale_from_moments import FIXED
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.phase import StepEnd, remember, return_to, reverse
 from grhmc.events.refreshment import refresh_momentum
-from grhmc.outcomes import Outcome
-from grhmc.process.continuous import attempt, follow_to_u_turn, look_for_u_turn, start_path
+from grhmc.process.path import RAISED_OUTCOME, RUNNING, attempt, follow_to_u_turn, look_for_u_turn, start_path
 from grhmc.process.recording import average_draw, mark_counters, move_on, record_history, record_state
 from grhmc.process.state import Process, Records
 from grhmc.process.tuning_steps import change_scale_at_event
@@ -74,9 +73,6 @@ SAME, DIFFERENT, RAISED = 0, 1, 2
 
 _FOLLOWED = 20
 # One trajectory in so many is followed to its U-turn while that is tuned.
-
-RUNNING = int(Outcome.RUNNING)
-RAISED_OUTCOME = int(Outcome.DENSITY_RAISED)
 
 
 @inner_kernel
@@ -126,12 +122,12 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         observe(process.step_tuner, 0, settings.target_acceptance - (acceptance if refined == 1 else 0.0))
         clock.trajectory_step = min(np.exp(process.step_tuner.log_value[0]), settings.largest_trajectory_step)
     if settings.tune_event_rate == 1:
-        settings.refreshment_time = settings.u_turns_per_refreshment * np.exp(process.rate_tuner.log_process_time[0])
+        clock.refreshment_time = settings.u_turns_per_refreshment * np.exp(process.rate_tuner.log_process_time[0])
     observe_trajectory(process, error, acceptance, refined)
     if clock.trajectory_index >= settings.trajectories_per_draw and record_trajectories(process, records) != 0:
         return RAISED_OUTCOME
     if settings.scale != FIXED:
-        observe_draw(process.moments, step, process.standardization, settings.refreshment_time)
+        observe_draw(process.moments, step, process.standardization, clock.refreshment_time)
         change_scale_at_event(process)
     return RUNNING
 
@@ -142,12 +138,12 @@ def plan_trajectory(process: Process, duration: float) -> tuple[int, float]:
 
     Neither depends on position or momentum, so that the trajectory can be reversed.
     """
-    settings = process.settings[0]
+    settings, refreshment_time = process.settings[0], process.clock[0].refreshment_time
     if settings.momentum == PERSISTENT:
-        length = persistent_length(settings.refreshment_time, settings.u_turns_per_refreshment)
+        length = persistent_length(refreshment_time, settings.u_turns_per_refreshment)
         n_steps = whole_steps(length, duration)
-        return n_steps, np.exp(-n_steps * duration / settings.refreshment_time)
-    return draw_n_steps(settings.length_law, settings.refreshment_time, duration, process.rng), 0.0
+        return n_steps, np.exp(-n_steps * duration / refreshment_time)
+    return draw_n_steps(settings.length_law, refreshment_time, duration, process.rng), 0.0
 
 
 @kernel

@@ -173,7 +173,7 @@ def _log_density_at(process: Process, draw: np.ndarray) -> tuple[int, float]:
     copy_to(draw, process.density.point)
     code, log_density = evaluate_at_point(process.density, process.standardization, process.scratch[0])
     process.clock[0].n_gradients += 1
-    process.settings[0].end_gradients += 1
+    process.clock[0].n_draw_gradients += 1
     return code, log_density
 
 

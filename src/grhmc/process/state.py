@@ -52,6 +52,7 @@ CLOCK_DTYPE = np.dtype(
         ("kinetic_energy", "f8"),  # likewise
         ("step_size", "f8"),  # proposed for the next step
         ("trajectory_step", "f8"),  # of the discrete process, before jitter
+        ("refreshment_time", "f8"),  # likewise: mean length of its trajectories, or momentum decorrelation time
         ("accepted_step", "f8"),  # duration of the last accepted step
         ("error_ratio", "f8"),  # its local error over the tolerance
         ("event_rate", "f8"),  # λ
@@ -73,6 +74,7 @@ CLOCK_DTYPE = np.dtype(
         ("history_index", "i8"),  # rows of tuning history written
         ("median_index", "i8"),  # median samples taken in this stage
         ("n_gradients", "i8"),
+        ("n_draw_gradients", "i8"),  # of those, at draws between two steps: not held against a warm-up window
         ("n_steps", "i8"),
         ("n_rejected", "i8"),
         ("n_non_finite", "i8"),  # steps cut because the density was not finite
@@ -91,15 +93,15 @@ CLOCK_DTYPE = np.dtype(
     ]
 )
 
+# Written at the start of a stage by `grhmc.run.kernel_settings`; kernels only read them.
 SETTINGS_DTYPE = np.dtype(
     [
         ("process", "i8"),
         ("momentum", "i8"),  # of the discrete process: persistent, or fresh for each trajectory
         ("length_law", "i8"),  # of its trajectories with fresh momenta
-        ("refreshment_time", "f8"),  # mean length of those, or the momentum decorrelation time
         ("largest_trajectory_step", "f8"),
         ("trajectories_per_draw", "i8"),
-        ("u_turns_per_refreshment", "f8"),  # that over the time to a U-turn
+        ("u_turns_per_refreshment", "f8"),  # refreshment time over the time to a U-turn
         ("tune_step", "i8"),
         ("tune_length", "i8"),
         ("target_acceptance", "f8"),
@@ -128,7 +130,7 @@ SETTINGS_DTYPE = np.dtype(
         ("u_turn_factor", "f8"),
         ("u_turn_search_time", "f8"),
         ("end_time", "f8"),  # process time at which the stage ends
-        ("end_gradients", "i8"),  # and gradients at which it does, if that is sooner
+        ("end_gradients", "i8"),  # and gradients, but for those at draws, at which it does, if that is sooner
         ("draw_spacing", "f8"),
         ("record", "i8"),  # draws are written down
         ("n_draws", "i8"),  # of this stage
@@ -208,7 +210,7 @@ def init_process(
     event_rate: float,
     rng: np.random.Generator,
 ) -> Process:
-    """Allocate a chain's state; `place` in process.continuous puts it at its starting point."""
+    """Allocate a chain's state; `place` in process.path puts it at its starting point."""
     clock = np.zeros(1, dtype=CLOCK_DTYPE).view(np.recarray)
     clock.event_rate[0] = event_rate
     clock.highest_log_density[0] = -np.inf
