@@ -183,6 +183,6 @@ def refresh(process: Process) -> int:
 def return_to_start(process: Process) -> None:
     """Put a path that failed its test back to where it began; its momentum is about to be refreshed."""
     clock = process.clock[0]
-    return_to(process.step, process.anchor)
+    return_to(process.step, process.path_start)
     clock.log_density = clock.path_log_density
     clock.n_rejected_paths += 1

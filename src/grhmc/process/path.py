@@ -70,7 +70,7 @@ def start_path(process: Process) -> None:
     clock.path_log_density = clock.log_density
     clock.path_diverging = 0
     clock.searching_u_turn = settings.tune_event_rate
-    remember(step, process.anchor)
+    remember(step, process.path_start)
 
 
 @inner_kernel
@@ -140,8 +140,8 @@ def look_for_u_turn(process: Process, duration: float) -> None:
     """Note the time of the U-turn if it lies in this step, or give up a search that has lasted too long."""
     clock, settings, step = process.clock[0], process.settings[0], process.step
     elapsed = clock.time - clock.path_start_time
-    if outward_speed(step.end_position, process.anchor[0], step.end_momentum) <= 0.0:
-        fraction = find_u_turn(step, duration, process.anchor[0], process.scratch[0], process.scratch[1])
+    if outward_speed(step.end_position, process.path_start[0], step.end_momentum) <= 0.0:
+        fraction = find_u_turn(step, duration, process.path_start[0], process.scratch[0], process.scratch[1])
         integral = clock.path_rate_integral + rate_integral(settings.rate, step, duration, fraction, process.scratch[0])
         observe_u_turn(
             process.rate_tuner,

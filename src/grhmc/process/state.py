@@ -23,27 +23,13 @@ from grhmc.dynamics.nystrom_tableau import TableauArrays
 from grhmc.dynamics.phase import Step, init_step
 from grhmc.dynamics.standardization import Standardization
 from grhmc.dynamics.time_averages import PathFunctions, PathIntegrals, init_path_integrals
+from grhmc.process.statistics import STATISTICS
 
 APPLY_AT_CROSSING = 0
 APPLY_AT_REFRESHMENT = 1
 
 CONTINUOUS = 0
 DISCRETE = 1
-
-STATISTICS = (
-    "lp",
-    "energy",
-    "energy_error",
-    "diverging",
-    "n_gradients",
-    "n_steps",
-    "n_rejected",
-    "n_events",
-    "step_size",
-    "process_time",
-    "acceptance_rate",
-)
-"""Columns of `Records.statistics`, one row per draw."""
 
 CLOCK_DTYPE = np.dtype(
     [
@@ -69,7 +55,7 @@ CLOCK_DTYPE = np.dtype(
         ("draw_index", "i8"),  # draws made in this stage
         ("trajectory_index", "i8"),  # of the discrete process, since the last draw
         ("acceptance", "f8"),  # their sum
-        ("refined", "i8"),  # and how many times as many steps the most refined one had
+        ("step_division", "i8"),  # and by what the steps of the most retried one were divided
         ("interval_index", "i8"),  # time-average intervals completed in this stage
         ("history_index", "i8"),  # rows of tuning history written
         ("median_index", "i8"),  # median samples taken in this stage
@@ -105,7 +91,7 @@ SETTINGS_DTYPE = np.dtype(
         ("tune_step", "i8"),
         ("tune_length", "i8"),
         ("target_acceptance", "f8"),
-        ("most_refined", "i8"),  # times as many steps, for a hopeless trajectory
+        ("largest_step_division", "i8"),  # of the retries of a hopeless trajectory
         ("tolerance", "f8"),
         ("largest_step", "f8"),
         ("step_floor", "f8"),
@@ -150,7 +136,7 @@ class Process:
     tableau: TableauArrays
     standardization: Standardization
     step: Step
-    anchor: np.ndarray
+    path_start: np.ndarray
     """(3, dim) position, momentum and force where the present path or trajectory began."""
     remembered: np.ndarray
     """(3, dim) position, momentum and force to return to from beyond a due refreshment or a trajectory's way back."""
@@ -221,7 +207,7 @@ def init_process(
         tableau=tableau,
         standardization=Standardization(centre.copy(), scale.copy()),
         step=init_step(dim, tableau.nodes.shape[0]),
-        anchor=aligned_zeros(3, dim),
+        path_start=aligned_zeros(3, dim),
         remembered=aligned_zeros(3, dim),
         scratch=aligned_zeros(2, dim),
         highest=aligned_zeros(dim),

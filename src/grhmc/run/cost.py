@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.density_pointer import EXCEPTION, FINE
-from grhmc.process.discrete import MOST_REFINED
+from grhmc.process.discrete import LARGEST_STEP_DIVISION
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SMALLEST_NOISE = 0.1
 """Standard deviation of the log density's noise below which nothing is done about it."""
 
-LARGEST_REFINED_NOISE = 0.7
+LARGEST_RETRIED_NOISE = 0.7
 """From here on hopeless trajectories are not retried with shorter steps: it is the noise that makes them so."""
 
 FEWEST_DRAWS_PAID = 200
@@ -109,9 +109,9 @@ def reachable_acceptance(target: float, noise: float) -> float:
     return target * possible_acceptance(_DOUBT * noise) if noise >= SMALLEST_NOISE else target
 
 
-def largest_division(noise: float) -> int:
-    """Times as many steps, at most, in which trajectories are retried."""
-    return 1 if noise > LARGEST_REFINED_NOISE else MOST_REFINED
+def largest_step_division(noise: float) -> int:
+    """What the steps of retried trajectories are divided by at most."""
+    return 1 if noise > LARGEST_RETRIED_NOISE else LARGEST_STEP_DIVISION
 
 
 def gradients_of_chain(n_draws: int, gradient_budget: int) -> int:

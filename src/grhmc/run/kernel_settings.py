@@ -12,7 +12,7 @@ from grhmc.events.rates import ARC_LENGTH_RATE, CONSTANT_RATE
 from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW
 from grhmc.process.discrete import EXPONENTIAL_LENGTH, FRESH, PERSISTENT, UNIFORM_LENGTH, persistent_length
 from grhmc.process.state import APPLY_AT_CROSSING, APPLY_AT_REFRESHMENT, CONTINUOUS, DISCRETE, SETTINGS_DTYPE
-from grhmc.run.cost import gradients_of_chain, largest_division, reachable_acceptance
+from grhmc.run.cost import gradients_of_chain, largest_step_division, reachable_acceptance
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,7 +101,7 @@ def kernel_settings(settings: RunSettings, stage: Stage, start: StageStart) -> d
         "tune_step": stage.tune_step,
         "tune_length": stage.tune_length,
         "target_acceptance": reachable_acceptance(target_acceptance, start.noise),
-        "most_refined": largest_division(start.noise),
+        "largest_step_division": largest_step_division(start.noise),
         # Steps of the continuous process, and their limits
         "tolerance": settings.tolerance,
         "largest_step": limits.largest_step,
