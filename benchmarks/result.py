@@ -17,7 +17,7 @@ import numba
 
 import grhmc
 from grhmc import sampling
-from grhmc.process.state import STATISTICS
+from grhmc.process.statistics import STATISTICS
 
 SIZES = ((2, 200_000), (100, 40_000), (1000, 6_000))
 CHAINS = 4

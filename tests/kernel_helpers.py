@@ -9,8 +9,10 @@ from typing import Any
 
 import numba
 import numpy as np
+import pytest
 from scipy.special import ellipj
 
+import grhmc.run.chain as chain_module
 from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
 from grhmc.dynamics.coefficients import TABLEAUS
@@ -22,6 +24,7 @@ from grhmc.models import LogDensity, from_python
 from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
 from grhmc.run.cross_chain import adapt_across_chains
+from grhmc.run.kernel_settings import kernel_settings
 from grhmc.sampling import prepare
 from grhmc.settings import Continuous, Discrete, RunSettings, ScaleSettings, StepLimits
 
@@ -206,6 +209,15 @@ def make_chain(model: LogDensity, settings: RunSettings, **how: Any) -> Chain:
     """The only chain of such a run."""
     (chain,) = make_chains(model, settings, **how)
     return chain
+
+
+def change_kernel_settings(monkeypatch: pytest.MonkeyPatch, **values: float) -> None:
+    """Have every stage of every chain begin with these values instead of what the run's settings say."""
+
+    def changed(*given: Any) -> dict[str, float]:
+        return kernel_settings(*given) | values
+
+    monkeypatch.setattr(chain_module, "kernel_settings", changed)
 
 
 def advance_alone(chain: Chain, n_gradients: int) -> Outcome:

@@ -15,6 +15,7 @@ from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW
 from grhmc.models.analytic import AnalyticTarget, independent_normals, paper_target
 from grhmc.sampling import prepare, run_to_end
 from grhmc.settings import Continuous, RunSettings, ScaleSettings
+from kernel_helpers import change_kernel_settings
 from monte_carlo import assert_expectations
 
 DRAWS = 4000
@@ -23,9 +24,12 @@ DRAWS = 4000
 pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
 
 
-def assert_exact_with_law(target: AnalyticTarget, *, law: int, kind: Any, **event_settings: Any) -> None:
+def assert_exact_with_law(
+    monkeypatch: pytest.MonkeyPatch, target: AnalyticTarget, *, law: int, kind: Any, **event_settings: Any
+) -> None:
     """The usual check of a run at a fixed scale, its refreshment law overwritten."""
     model = target.log_density()
+    change_kernel_settings(monkeypatch, law=law)
 
     def run(draws: int, seed: int):
         settings = RunSettings(
@@ -38,8 +42,6 @@ def assert_exact_with_law(target: AnalyticTarget, *, law: int, kind: Any, **even
             scale=ScaleSettings.parse(target.sd, target.dim),
         )
         chains = prepare(model, settings, stages_of_run(settings, model.dim), None, None)
-        for chain in chains:
-            chain.process.settings.law = law
         return run_to_end(model, settings, chains, None)
 
     def compare_run(result):
@@ -58,21 +60,21 @@ LOW_DIMENSIONAL = {
 
 
 @pytest.mark.parametrize("name", LOW_DIMENSIONAL)
-def test_arc_length_rate_with_the_normal_refreshment_law_is_noticed(name: str) -> None:
+def test_arc_length_rate_with_the_normal_refreshment_law_is_noticed(name: str, monkeypatch) -> None:
     with pytest.raises(AssertionError, match="twice"):
-        assert_exact_with_law(LOW_DIMENSIONAL[name](), law=GAUSSIAN_LAW, kind="arc_length")
+        assert_exact_with_law(monkeypatch, LOW_DIMENSIONAL[name](), law=GAUSSIAN_LAW, kind="arc_length")
 
 
 @pytest.mark.parametrize("name", LOW_DIMENSIONAL)
-def test_constant_rate_with_the_speed_weighted_law_is_noticed(name: str) -> None:
+def test_constant_rate_with_the_speed_weighted_law_is_noticed(name: str, monkeypatch) -> None:
     with pytest.raises(AssertionError, match="twice"):
-        assert_exact_with_law(LOW_DIMENSIONAL[name](), law=SPEED_WEIGHTED_LAW, kind="constant")
+        assert_exact_with_law(monkeypatch, LOW_DIMENSIONAL[name](), law=SPEED_WEIGHTED_LAW, kind="constant")
 
 
 @pytest.mark.parametrize(("law", "kind"), [(SPEED_WEIGHTED_LAW, "arc_length"), (GAUSSIAN_LAW, "constant")])
 @pytest.mark.parametrize("name", LOW_DIMENSIONAL)
-def test_the_same_run_with_the_right_law_passes(name: str, law: int, kind: Any) -> None:
-    assert_exact_with_law(LOW_DIMENSIONAL[name](), law=law, kind=kind)
+def test_the_same_run_with_the_right_law_passes(name: str, law: int, kind: Any, monkeypatch) -> None:
+    assert_exact_with_law(monkeypatch, LOW_DIMENSIONAL[name](), law=law, kind=kind)
 
 
 @numba.njit

@@ -18,7 +18,8 @@ import grhmc
 import grhmc.process.advance as advance_module
 from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.adaptation.tuners.step_size import started_step_tuner
-from grhmc.process.discrete import MOST_REFINED, REFINEMENT, SAME, advance_one_trajectory
+from grhmc.process.discrete import HALVING, LARGEST_STEP_DIVISION, SAME, advance_one_trajectory
+from grhmc.process.statistics import STEP_SIZE
 from grhmc.sampling import prepare
 from grhmc.settings import Discrete, RunSettings, ScaleSettings
 from kernel_helpers import changed_kernel
@@ -65,7 +66,7 @@ def sampled(advance: Any, step: float, momentum: Any) -> tuple[np.ndarray, np.nd
             advance(chain.process, chain.records, 100_000)
     return (
         np.array([chain.records.draws[:, 0] for chain in chains]),
-        np.array([chain.records.statistics[:, 8] for chain in chains]),
+        np.array([chain.records.statistics[:, STEP_SIZE] for chain in chains]),
     )
 
 
@@ -88,7 +89,7 @@ def test_draws_are_exact(step: float, momentum: Any) -> None:
 
 def test_steps_that_were_taken_are_reported() -> None:
     _, steps = sampled(advance_module.advance, 1.0, "fresh")
-    allowed = [REFINEMENT**-k for k in range(1 + round(math.log(MOST_REFINED, REFINEMENT)))]
+    allowed = [HALVING**-k for k in range(1 + round(math.log(LARGEST_STEP_DIVISION, HALVING)))]
     assert set(np.unique(steps)) <= set(allowed)
     assert len(np.unique(steps)) > 2
 
@@ -98,7 +99,7 @@ def test_not_looking_at_the_way_back_is_noticed(momentum: Any) -> None:
     """The negative control: the same kernels, but every end that was reached by shorter steps may be accepted."""
 
     @numba.njit
-    def anything_goes(process, duration, n_steps, refined):
+    def anything_goes(process, duration, n_steps, step_division):
         return SAME
 
     careless = changed_kernel(advance_one_trajectory, compare_way_back=anything_goes)

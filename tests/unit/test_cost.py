@@ -10,7 +10,7 @@ import pytest
 import grhmc
 from grhmc.outcomes import Outcome
 from grhmc.run.cost import measure_noise, possible_acceptance
-from kernel_helpers import make_chain, run_settings
+from kernel_helpers import change_kernel_settings, make_chain, run_settings
 
 POINT, DIRECTION = np.array([0.3, -0.7, 1.1]), np.array([1.0, -0.6, 0.2])
 RNG = np.random.default_rng(1)
@@ -80,11 +80,13 @@ def test_possible_acceptance_is_that_of_a_chain_that_keeps_its_value(noise):
     assert np.mean(accepted) == pytest.approx(possible_acceptance(noise), rel=0.1)
 
 
-def test_a_chain_ends_once_its_budget_is_spent():
+def test_a_chain_ends_once_its_budget_is_spent(monkeypatch):
     model = grhmc.from_python(lambda q: (-0.5 * q @ q, -q), 3)
-    chain = make_chain(model, run_settings(dim=3, draws=10, sample_interval=1.0), init=np.ones(3))
+    settings = run_settings(dim=3, draws=10, sample_interval=1.0)
+    chain = make_chain(model, settings, init=np.ones(3))
     assert chain.process.settings.most_gradients[0] == 200 * 1000
-    chain.process.settings.most_gradients = 20
+    change_kernel_settings(monkeypatch, most_gradients=20)
+    chain = make_chain(model, settings, init=np.ones(3))
     while chain.advance(5) == Outcome.RUNNING:
         pass
     assert chain.outcome == Outcome.STEP_BUDGET_USED

@@ -9,9 +9,11 @@ from grhmc.events.root_search import (
     MOMENTUM,
     NO_ROOT,
     POSITION,
+    Bracket,
     coordinate_root,
     false_position,
     first_crossing,
+    narrowed,
 )
 from grhmc.events.u_turn import find_u_turn, outward_speed
 from kernel_helpers import OSCILLATOR, Oscillator, orbit_step, polynomial_step
@@ -47,7 +49,15 @@ def test_a_root_where_the_path_is_flat_is_found():
 
 @pytest.mark.parametrize("ends", [(1.0, -1.0), (1e-300, -1.0), (1.0, -1e-300), (0.0, 1.0), (-1e300, 1e300)])
 def test_false_position_stays_strictly_inside_the_bracket(ends):
-    assert 2.0 < false_position(2.0, ends[0], 3.0, ends[1]) < 3.0
+    assert 2.0 < false_position(Bracket(2.0, ends[0], 3.0, ends[1], 0)) < 3.0
+
+
+def test_an_end_that_stays_twice_counts_half():
+    bracket = narrowed(Bracket(0.0, -8.0, 1.0, 1.0, 0), 0.9, 0.5)
+    assert bracket == (0.0, -8.0, 0.9, 0.5, 1)
+    bracket = narrowed(bracket, 0.8, 0.25)
+    assert bracket == (0.0, -4.0, 0.8, 0.25, 1)
+    assert narrowed(bracket, 0.4, -1.0) == (0.4, -1.0, 0.8, 0.25, -1)
 
 
 def test_first_crossing_finds_the_only_one_from_either_side():

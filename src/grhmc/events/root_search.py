@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from grhmc._jit import kernel
 from grhmc.dynamics.dense_output import combine_coordinate, momentum_weights, position_weights
 from grhmc.dynamics.phase import Step
@@ -16,16 +18,36 @@ _MAX_ITERATIONS = 60
 _FRACTION_TOLERANCE = 1e-12
 
 
-@kernel
-def false_position(low: float, low_value: float, high: float, high_value: float) -> float:
-    """Where the chord through both ends of a bracket is zero; always strictly inside the bracket.
+class Bracket(NamedTuple):
+    """Two fractions between which a function changes sign, its values there, and the end that moved last: -1 or 1."""
 
-    The callers halve the value of an end that has stayed twice (the Illinois rule), so that both ends close in.
-    """
+    low: float
+    low_value: float
+    high: float
+    high_value: float
+    moved: int
+
+
+@kernel
+def false_position(bracket: Bracket) -> float:
+    """Where the chord through both ends of a bracket is zero; always strictly inside the bracket."""
+    low, low_value, high, high_value, _ = bracket
     point = (low * high_value - high * low_value) / (high_value - low_value)
     if not low < point < high:
         point = 0.5 * (low + high)
     return point
+
+
+@kernel
+def narrowed(bracket: Bracket, point: float, value: float) -> Bracket:
+    """The bracket with one end moved to `point`, where the function has `value`.
+
+    The value of an end that has stayed twice is halved (the Illinois rule), so that both ends close in.
+    """
+    low, low_value, high, high_value, moved = bracket
+    if (value > 0.0) == (high_value > 0.0):
+        return Bracket(low, 0.5 * low_value if moved == 1 else low_value, point, value, 1)
+    return Bracket(point, value, high, 0.5 * high_value if moved == -1 else high_value, -1)
 
 
 @kernel
@@ -43,25 +65,16 @@ def coordinate_root(kind: int, step: Step, duration: float, coordinate: int, low
     """
     low_value = _value(kind, step, duration, low, coordinate)
     high_value = _value(kind, step, duration, high, coordinate)
-    moved = 0
+    bracket = Bracket(low, low_value, high, high_value, 0)
     for _ in range(_MAX_ITERATIONS):
-        if high - low < _FRACTION_TOLERANCE:
+        if bracket.high - bracket.low < _FRACTION_TOLERANCE:
             break
-        point = false_position(low, low_value, high, high_value)
+        point = false_position(bracket)
         value = _value(kind, step, duration, point, coordinate)
         if value == 0.0:
             return point
-        if (value > 0.0) == (high_value > 0.0):
-            high, high_value = point, value
-            if moved == 1:
-                low_value *= 0.5
-            moved = 1
-        else:
-            low, low_value = point, value
-            if moved == -1:
-                high_value *= 0.5
-            moved = -1
-    return 0.5 * (low + high)
+        bracket = narrowed(bracket, point, value)
+    return 0.5 * (bracket.low + bracket.high)
 
 
 @kernel

@@ -7,7 +7,7 @@ import numpy as np
 from grhmc._jit import kernel
 from grhmc.dynamics.dense_output import momentum_at, position_at
 from grhmc.dynamics.phase import Step
-from grhmc.events.root_search import false_position
+from grhmc.events.root_search import Bracket, false_position, narrowed
 
 _MAX_ITERATIONS = 40
 _FRACTION_TOLERANCE = 1e-6
@@ -15,47 +15,39 @@ _FRACTION_TOLERANCE = 1e-6
 
 
 @kernel
-def outward_speed(position: np.ndarray, anchor: np.ndarray, momentum: np.ndarray) -> float:
-    """(q̄ − q̄_0)·p̄: positive while the distance to `anchor` grows."""
+def outward_speed(position: np.ndarray, path_start: np.ndarray, momentum: np.ndarray) -> float:
+    """(q̄ − q̄_0)·p̄: positive while the distance to the path's start grows."""
     total = 0.0
     for k in range(position.shape[0]):
-        total += (position[k] - anchor[k]) * momentum[k]
+        total += (position[k] - path_start[k]) * momentum[k]
     return total
 
 
 @kernel
-def find_u_turn(step: Step, duration: float, anchor: np.ndarray, position: np.ndarray, momentum: np.ndarray) -> float:
+def find_u_turn(
+    step: Step, duration: float, path_start: np.ndarray, position: np.ndarray, momentum: np.ndarray
+) -> float:
     """The fraction of a step at which `outward_speed` changes sign, given that it is not positive at the end.
 
     Overwrites the scratch `position` and `momentum`, both (dim,).
     """
-    low, high = 0.0, 1.0
-    low_value = outward_speed(step.position, anchor, step.momentum)
-    high_value = outward_speed(step.end_position, anchor, step.end_momentum)
+    low = 0.0
+    low_value = outward_speed(step.position, path_start, step.momentum)
+    high_value = outward_speed(step.end_position, path_start, step.end_momentum)
     if low_value <= 0.0:
-        # The path starts at the anchor, where the speed is zero, and rises from it: look just after the start.
+        # The path starts where the speed is zero, and rises from it: look just after the start.
         low = 1e-3
         position_at(step, duration, low, position)
         momentum_at(step, duration, low, momentum)
-        low_value = outward_speed(position, anchor, momentum)
+        low_value = outward_speed(position, path_start, momentum)
         if low_value <= 0.0:
             return low
-    moved = 0
+    bracket = Bracket(low, low_value, 1.0, high_value, 0)
     for _ in range(_MAX_ITERATIONS):
-        if high - low < _FRACTION_TOLERANCE:
+        if bracket.high - bracket.low < _FRACTION_TOLERANCE:
             break
-        point = false_position(low, low_value, high, high_value)
+        point = false_position(bracket)
         position_at(step, duration, point, position)
         momentum_at(step, duration, point, momentum)
-        value = outward_speed(position, anchor, momentum)
-        if value <= 0.0:
-            high, high_value = point, value
-            if moved == 1:
-                low_value *= 0.5
-            moved = 1
-        else:
-            low, low_value = point, value
-            if moved == -1:
-                high_value *= 0.5
-            moved = -1
-    return 0.5 * (low + high)
+        bracket = narrowed(bracket, point, outward_speed(position, path_start, momentum))
+    return 0.5 * (bracket.low + bracket.high)

@@ -33,7 +33,7 @@ def advance(process: Process, records: Records, n_gradients: int) -> int:
                 return STAGE_DONE
             outcome = advance_one_trajectory(process, records)
         else:
-            if clock.time >= settings.end_time or clock.n_gradients >= settings.end_gradients:
+            if clock.time >= settings.end_time or clock.n_gradients - clock.n_draw_gradients >= settings.end_gradients:
                 return STAGE_DONE
             outcome = advance_one_step(process, records)
         if outcome != RUNNING:

@@ -30,8 +30,7 @@ from grhmc.adaptation.tuners.scale_from_moments import FIXED
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.phase import StepEnd, remember, return_to, reverse
 from grhmc.events.refreshment import refresh_momentum
-from grhmc.outcomes import Outcome
-from grhmc.process.continuous import attempt, follow_to_u_turn, look_for_u_turn, start_path
+from grhmc.process.path import RAISED_OUTCOME, RUNNING, attempt, follow_to_u_turn, look_for_u_turn, start_path
 from grhmc.process.recording import average_draw, mark_counters, move_on, record_history, record_state
 from grhmc.process.state import Process, Records
 from grhmc.process.tuning_steps import change_scale_at_event
@@ -57,9 +56,9 @@ HOPELESS_ENERGY_ERROR = 10.0
 DIVERGENCE_THRESHOLD = 1000.0
 """Energy error at which, even by the shortest steps, it is given up and counted; Stan's."""
 
-REFINEMENT, MOST_REFINED = 2, 16
-"""A trajectory that is hopeless is retried in twice as many steps, and so on, up to sixteen times as many; not
-where it is noise of the log density that makes it so (`grhmc.run.cost`)."""
+HALVING, LARGEST_STEP_DIVISION = 2, 16
+"""A trajectory that is hopeless is retried with steps of half the size, and so on, down to a sixteenth; not where it is
+noise of the log density that makes it so (`grhmc.run.cost`)."""
 
 JITTER = 0.1
 """A trajectory's steps are up to this share shorter or longer than the tuned one, so that no orbit closes on itself."""
@@ -75,9 +74,6 @@ SAME, DIFFERENT, RAISED = 0, 1, 2
 
 _FOLLOWED = 20
 # One trajectory in so many is followed to its U-turn while that is tuned.
-
-RUNNING = int(Outcome.RUNNING)
-RAISED_OUTCOME = int(Outcome.DENSITY_RAISED)
 
 
 @inner_kernel
@@ -99,7 +95,7 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
     start = StepEnd(clock.log_density, clock.kinetic_energy)
     record_history(process, records)
 
-    error, refined = follow_in_enough_steps(process, duration, n_steps)
+    error, step_division = follow_in_enough_steps(process, duration, n_steps)
     if error == -np.inf:
         return RAISED_OUTCOME
     clock.n_events += 1
@@ -111,28 +107,28 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
     elif clock.searching_u_turn == 1 and follow_to_u_turn(process) != RUNNING:
         return RAISED_OUTCOME
     is_accepted = process.rng.random() < acceptance
-    if is_accepted and refined > 1:
-        way_back = compare_way_back(process, duration, n_steps, refined)
+    if is_accepted and step_division > 1:
+        way_back = compare_way_back(process, duration, n_steps, step_division)
         if way_back == RAISED:
             return RAISED_OUTCOME
         is_accepted = way_back == SAME
         acceptance *= is_accepted
     if not is_accepted:
         clock.n_rejected += 1
-        return_to(step, process.anchor)
+        return_to(step, process.path_start)
         reverse(step.momentum)
         clock.log_density, clock.kinetic_energy = start.log_density, start.kinetic_energy
     is_at_fault = not np.isnan(error) or clock.trajectory_step > SHORT_STEP * settings.largest_trajectory_step
     if settings.tune_step == 1 and is_at_fault:
-        observe(process.step_tuner, 0, settings.target_acceptance - (acceptance if refined == 1 else 0.0))
+        observe(process.step_tuner, 0, settings.target_acceptance - (acceptance if step_division == 1 else 0.0))
         clock.trajectory_step = min(np.exp(process.step_tuner.log_value[0]), settings.largest_trajectory_step)
     if settings.tune_event_rate == 1:
-        settings.refreshment_time = settings.u_turns_per_refreshment * np.exp(process.rate_tuner.log_process_time[0])
-    observe_trajectory(process, error, acceptance, refined)
+        clock.refreshment_time = settings.u_turns_per_refreshment * np.exp(process.rate_tuner.log_process_time[0])
+    observe_trajectory(process, error, acceptance, step_division)
     if clock.trajectory_index >= settings.trajectories_per_draw and record_trajectories(process, records) != 0:
         return RAISED_OUTCOME
     if settings.scale != FIXED:
-        observe_draw(process.moments, step, process.standardization, settings.refreshment_time, process.scratch)
+        observe_draw(process.moments, step, process.standardization, clock.refreshment_time, process.scratch)
         observe_state(process.draw_sample, step, process.standardization)
         change_scale_at_event(process)
     return RUNNING
@@ -144,12 +140,12 @@ def plan_trajectory(process: Process, duration: float) -> tuple[int, float]:
 
     Neither depends on position or momentum, so that the trajectory can be reversed.
     """
-    settings = process.settings[0]
+    settings, refreshment_time = process.settings[0], process.clock[0].refreshment_time
     if settings.momentum == PERSISTENT:
-        length = persistent_length(settings.refreshment_time, settings.u_turns_per_refreshment)
+        length = persistent_length(refreshment_time, settings.u_turns_per_refreshment)
         n_steps = whole_steps(length, duration)
-        return n_steps, np.exp(-n_steps * duration / settings.refreshment_time)
-    return draw_n_steps(settings.length_law, settings.refreshment_time, duration, process.rng), 0.0
+        return n_steps, np.exp(-n_steps * duration / refreshment_time)
+    return draw_n_steps(settings.length_law, refreshment_time, duration, process.rng), 0.0
 
 
 @kernel
@@ -176,7 +172,7 @@ def whole_steps(length: float, duration: float) -> int:
 
 @inner_kernel
 def follow_in_enough_steps(process: Process, duration: float, n_steps: int) -> tuple[float, int]:
-    """Follow a trajectory; again from its start in `REFINEMENT` times as many steps while it is hopeless.
+    """Follow a trajectory; again from its start with steps of half the size while it is hopeless.
 
     An end that was reached in more steps than at first may be accepted only if the way back would be hopeless in fewer
     too, so that it would be taken by the same steps (`compare_way_back`).
@@ -185,20 +181,20 @@ def follow_in_enough_steps(process: Process, duration: float, n_steps: int) -> t
     -------
     error : float
         As that of `follow_trajectory`, of the last way.
-    refined : int
-        How many times as many steps it had.
+    step_division : int
+        What its steps were divided by, and their number multiplied.
     """
     clock = process.clock[0]
     start, start_time = StepEnd(clock.log_density, clock.kinetic_energy), clock.time
-    most = process.settings[0].most_refined
-    error, refined = follow_trajectory(process, duration, n_steps, most == 1), 1
-    while error > HOPELESS_ENERGY_ERROR and refined < most:
-        return_to(process.step, process.anchor)
+    largest = process.settings[0].largest_step_division
+    error, step_division = follow_trajectory(process, duration, n_steps, largest == 1), 1
+    while error > HOPELESS_ENERGY_ERROR and step_division < largest:
+        return_to(process.step, process.path_start)
         clock.log_density, clock.kinetic_energy, clock.time = start.log_density, start.kinetic_energy, start_time
         clock.searching_u_turn = 0
-        refined *= REFINEMENT
-        error = follow_trajectory(process, duration / refined, n_steps * refined, refined == most)
-    return error, refined
+        step_division *= HALVING
+        error = follow_trajectory(process, duration / step_division, n_steps * step_division, step_division == largest)
+    return error, step_division
 
 
 @inner_kernel
@@ -238,8 +234,8 @@ def follow_trajectory(process: Process, duration: float, n_steps: int, is_last: 
 
 
 @inner_kernel
-def compare_way_back(process: Process, duration: float, n_steps: int, refined: int) -> int:
-    """Whether the way back from the present state is hopeless in fewer than `refined` times `n_steps` steps, too.
+def compare_way_back(process: Process, duration: float, n_steps: int, step_division: int) -> int:
+    """Whether the way back from the present state is hopeless with each smaller `step_division`, too.
 
     Everything but the counters of steps and gradients is as before on return.
 
@@ -252,29 +248,29 @@ def compare_way_back(process: Process, duration: float, n_steps: int, refined: i
     remember(step, end_state)
     end, time, path_energy = StepEnd(clock.log_density, clock.kinetic_energy), clock.time, clock.path_energy
     clock.path_energy = end.kinetic_energy - end.log_density
-    verdict, fewer = SAME, 1
-    while verdict == SAME and fewer < refined:
+    verdict, division = SAME, 1
+    while verdict == SAME and division < step_division:
         reverse(step.momentum)
-        error = follow_trajectory(process, duration / fewer, n_steps * fewer, False)
+        error = follow_trajectory(process, duration / division, n_steps * division, False)
         if error == -np.inf:
             verdict = RAISED
         elif not error > HOPELESS_ENERGY_ERROR:
             verdict = DIFFERENT
         return_to(step, end_state)
         clock.log_density, clock.kinetic_energy = end.log_density, end.kinetic_energy
-        fewer *= REFINEMENT
+        division *= HALVING
     clock.time, clock.path_energy = time, path_energy
     return verdict
 
 
 @kernel
-def observe_trajectory(process: Process, error: float, acceptance: float, refined: int) -> None:
+def observe_trajectory(process: Process, error: float, acceptance: float, step_division: int) -> None:
     """Add what happened to a trajectory to the statistics of the next draw."""
     clock, size = process.clock[0], abs(error)
     if not size <= abs(clock.energy_error):
         clock.energy_error = error if np.isfinite(error) else np.inf
     clock.acceptance += acceptance
-    clock.refined = max(clock.refined, refined)
+    clock.step_division = max(clock.step_division, step_division)
     clock.trajectory_index += 1
 
 
@@ -284,9 +280,9 @@ def record_trajectories(process: Process, records: Records) -> int:
     clock, settings = process.clock[0], process.settings[0]
     row = settings.first_row + clock.draw_index
     if settings.record == 1:
-        acceptance, step = clock.acceptance / clock.trajectory_index, clock.trajectory_step / clock.refined
+        acceptance, step = clock.acceptance / clock.trajectory_index, clock.trajectory_step / clock.step_division
         record_state(process, records, row, acceptance, step)
-    clock.trajectory_index = clock.refined = 0
+    clock.trajectory_index = clock.step_division = 0
     clock.acceptance = 0.0
     if settings.tune_length == 1 and 3 * clock.draw_index >= settings.n_draws:  # while scales still move, all is slow
         observe_position(process.length_tuner, process.step.position)

@@ -19,6 +19,19 @@ from grhmc.dynamics.time_averages import (
     write_averages,
 )
 from grhmc.process.state import Process, Records
+from grhmc.process.statistics import (
+    ACCEPTANCE_RATE,
+    DIVERGING,
+    ENERGY,
+    ENERGY_ERROR,
+    LP,
+    N_EVENTS,
+    N_GRADIENTS,
+    N_REJECTED,
+    N_STEPS,
+    PROCESS_TIME,
+    STEP_SIZE,
+)
 
 
 @inner_kernel
@@ -66,8 +79,8 @@ def record_state(process: Process, records: Records, row: int, acceptance: float
     to_parameters(process.standardization, step.position, records.draws[row])
     energy = clock.kinetic_energy - clock.log_density
     _write_statistics(process, records, row, clock.log_density, energy, clock.time)
-    records.statistics[row, 8] = step_size
-    records.statistics[row, 10] = acceptance
+    records.statistics[row, STEP_SIZE] = step_size
+    records.statistics[row, ACCEPTANCE_RATE] = acceptance
 
 
 @inner_kernel
@@ -172,7 +185,7 @@ def _log_density_at(process: Process, draw: np.ndarray) -> tuple[int, float]:
     copy_to(draw, process.density.point)
     code, log_density = evaluate_at_point(process.density, process.standardization, process.scratch[0])
     process.clock[0].n_gradients += 1
-    process.settings[0].end_gradients += 1
+    process.clock[0].n_draw_gradients += 1
     return code, log_density
 
 
@@ -191,7 +204,7 @@ def passes_test(process: Process, energy: float) -> bool:
 def _write_path_start(process: Process, records: Records, row: int, time: float) -> None:
     """Write the start of the present path as the draw at `time`."""
     clock = process.clock[0]
-    to_parameters(process.standardization, process.anchor[0], records.draws[row])
+    to_parameters(process.standardization, process.path_start[0], records.draws[row])
     _write_statistics(process, records, row, clock.path_log_density, clock.path_energy, time)
 
 
@@ -199,19 +212,19 @@ def _write_path_start(process: Process, records: Records, row: int, time: float)
 def _write_statistics(
     process: Process, records: Records, row: int, log_density: float, energy: float, time: float
 ) -> None:
-    """Write the statistics of a draw, in the order of `STATISTICS`, and remember the counters at it."""
+    """Write the statistics of a draw: the counters' changes since the last one."""
     clock, statistics = process.clock[0], records.statistics[row]
-    statistics[0] = log_density
-    statistics[1] = energy
-    statistics[2] = clock.energy_error
-    statistics[3] = 1.0 if clock.n_diverging > clock.drawn_diverging else 0.0
-    statistics[4] = clock.n_gradients - clock.drawn_gradients
-    statistics[5] = clock.n_steps - clock.drawn_steps
-    statistics[6] = clock.n_rejected - clock.drawn_rejected
-    statistics[7] = clock.n_events - clock.drawn_events
-    statistics[8] = clock.step_size
-    statistics[9] = time
-    statistics[10] = 1.0
+    statistics[LP] = log_density
+    statistics[ENERGY] = energy
+    statistics[ENERGY_ERROR] = clock.energy_error
+    statistics[DIVERGING] = 1.0 if clock.n_diverging > clock.drawn_diverging else 0.0
+    statistics[N_GRADIENTS] = clock.n_gradients - clock.drawn_gradients
+    statistics[N_STEPS] = clock.n_steps - clock.drawn_steps
+    statistics[N_REJECTED] = clock.n_rejected - clock.drawn_rejected
+    statistics[N_EVENTS] = clock.n_events - clock.drawn_events
+    statistics[STEP_SIZE] = clock.step_size
+    statistics[PROCESS_TIME] = time
+    statistics[ACCEPTANCE_RATE] = 1.0
 
 
 @inner_kernel

@@ -24,27 +24,13 @@ from grhmc.dynamics.nystrom_tableau import TableauArrays
 from grhmc.dynamics.phase import Step, init_step
 from grhmc.dynamics.standardization import Standardization, init_standardization
 from grhmc.dynamics.time_averages import PathFunctions, PathIntegrals, init_path_integrals
+from grhmc.process.statistics import STATISTICS
 
 APPLY_AT_CROSSING = 0
 APPLY_AT_REFRESHMENT = 1
 
 CONTINUOUS = 0
 DISCRETE = 1
-
-STATISTICS = (
-    "lp",
-    "energy",
-    "energy_error",
-    "diverging",
-    "n_gradients",
-    "n_steps",
-    "n_rejected",
-    "n_events",
-    "step_size",
-    "process_time",
-    "acceptance_rate",
-)
-"""Columns of `Records.statistics`, one row per draw."""
 
 CLOCK_DTYPE = np.dtype(
     [
@@ -53,6 +39,7 @@ CLOCK_DTYPE = np.dtype(
         ("kinetic_energy", "f8"),  # likewise
         ("step_size", "f8"),  # proposed for the next step
         ("trajectory_step", "f8"),  # of the discrete process, before jitter
+        ("refreshment_time", "f8"),  # likewise: mean length of its trajectories, or momentum decorrelation time
         ("accepted_step", "f8"),  # duration of the last accepted step
         ("error_ratio", "f8"),  # its local error over the tolerance
         ("event_rate", "f8"),  # λ
@@ -69,11 +56,12 @@ CLOCK_DTYPE = np.dtype(
         ("draw_index", "i8"),  # draws made in this stage
         ("trajectory_index", "i8"),  # of the discrete process, since the last draw
         ("acceptance", "f8"),  # their sum
-        ("refined", "i8"),  # and how many times as many steps the most refined one had
+        ("step_division", "i8"),  # and by what the steps of the most retried one were divided
         ("interval_index", "i8"),  # time-average intervals completed in this stage
         ("history_index", "i8"),  # rows of tuning history written
         ("median_index", "i8"),  # median samples taken in this stage
         ("n_gradients", "i8"),
+        ("n_draw_gradients", "i8"),  # of those, at draws between two steps: not held against a warm-up window
         ("n_steps", "i8"),
         ("n_rejected", "i8"),
         ("n_non_finite", "i8"),  # steps cut because the density was not finite
@@ -92,19 +80,19 @@ CLOCK_DTYPE = np.dtype(
     ]
 )
 
+# Written at the start of a stage by `grhmc.run.kernel_settings`; kernels only read them.
 SETTINGS_DTYPE = np.dtype(
     [
         ("process", "i8"),
         ("momentum", "i8"),  # of the discrete process: persistent, or fresh for each trajectory
         ("length_law", "i8"),  # of its trajectories with fresh momenta
-        ("refreshment_time", "f8"),  # mean length of those, or the momentum decorrelation time
         ("largest_trajectory_step", "f8"),
         ("trajectories_per_draw", "i8"),
-        ("u_turns_per_refreshment", "f8"),  # that over the time to a U-turn
+        ("u_turns_per_refreshment", "f8"),  # refreshment time over the time to a U-turn
         ("tune_step", "i8"),
         ("tune_length", "i8"),
         ("target_acceptance", "f8"),
-        ("most_refined", "i8"),  # times as many steps, for a hopeless trajectory
+        ("largest_step_division", "i8"),  # of the retries of a hopeless trajectory
         ("tolerance", "f8"),
         ("largest_step", "f8"),
         ("step_floor", "f8"),
@@ -129,7 +117,7 @@ SETTINGS_DTYPE = np.dtype(
         ("u_turn_factor", "f8"),
         ("u_turn_search_time", "f8"),
         ("end_time", "f8"),  # process time at which the stage ends
-        ("end_gradients", "i8"),  # and gradients at which it does, if that is sooner
+        ("end_gradients", "i8"),  # and gradients, but for those at draws, at which it does, if that is sooner
         ("draw_spacing", "f8"),
         ("record", "i8"),  # draws are written down
         ("n_draws", "i8"),  # of this stage
@@ -149,7 +137,7 @@ class Process:
     tableau: TableauArrays
     standardization: Standardization
     step: Step
-    anchor: np.ndarray
+    path_start: np.ndarray
     """(3, dim) position, momentum and force where the present path or trajectory began."""
     remembered: np.ndarray
     """(3, dim) position, momentum and force to return to from beyond a due refreshment or a trajectory's way back."""
@@ -215,7 +203,7 @@ def init_process(
     max_rank: int = 0,
     sample_capacity: int = 0,
 ) -> Process:
-    """Allocate a chain's state; `place` in process.continuous puts it at its starting point."""
+    """Allocate a chain's state; `place` in process.path puts it at its starting point."""
     clock = np.zeros(1, dtype=CLOCK_DTYPE).view(np.recarray)
     clock.event_rate[0] = event_rate
     clock.highest_log_density[0] = -np.inf
@@ -226,7 +214,7 @@ def init_process(
         tableau=tableau,
         standardization=init_standardization(centre, scale, max_rank),
         step=init_step(dim, tableau.nodes.shape[0]),
-        anchor=aligned_zeros(3, dim),
+        path_start=aligned_zeros(3, dim),
         remembered=aligned_zeros(3, dim),
         scratch=aligned_zeros(2, dim),
         highest=aligned_zeros(dim),

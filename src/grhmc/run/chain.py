@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE, Stage
+from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.tuners.draw_sample import begin_sample
 from grhmc.adaptation.tuners.momentum_time import (
     CLOSEST_DRAWS,
@@ -18,23 +18,18 @@ from grhmc.adaptation.tuners.momentum_time import (
     length_change,
     spacing_of_draws,
 )
-from grhmc.adaptation.tuners.step_size import init_step_tuner, longest_step, tuned_step
+from grhmc.adaptation.tuners.step_size import init_step_tuner, tuned_step
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import GO_ON, STOP, STOPPED
 from grhmc.dynamics.standardization import to_parameters
 from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
+from grhmc.events.refreshment import draw_hot_momentum
 from grhmc.outcomes import InitializationError, Outcome
 from grhmc.process.advance import advance
-from grhmc.process.continuous import place, start_path
 from grhmc.process.discrete import persistent_length
-from grhmc.process.state import (
-    CONTINUOUS,
-    DISCRETE,
-    Records,
-    init_process,
-    with_tableau,
-)
+from grhmc.process.path import place, start_path
+from grhmc.process.state import Records, init_process, with_tableau
 from grhmc.run.chain_record import (
     AT_SAMPLING_START,
     ChainCounts,
@@ -42,10 +37,10 @@ from grhmc.run.chain_record import (
     n_warmup_rows,
     records_of_run,
 )
-from grhmc.run.cost import FEWEST_DRAWS_PAID, allow_for_noise
-from grhmc.run.fixed_settings import write_fixed_settings
+from grhmc.run.cost import look_for_noise
+from grhmc.run.kernel_settings import BEFORE_THE_FIRST_STAGE, StageStart, kernel_settings, write_kernel_settings
 from grhmc.run.saved_chain import chain_to_arrays, restore_chain
-from grhmc.run.stage_rules import begin_event_rate_rule, begin_scale_rule, begin_temperature, renew_rate_tuner
+from grhmc.run.stage_tuners import begin_event_rate_tuner, begin_scale_tuner, renew_rate_tuner
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
 if TYPE_CHECKING:
@@ -56,9 +51,6 @@ if TYPE_CHECKING:
 _FIRST_STEP = 0.1
 # Process time; the step control finds the right size from there.
 
-_NO_LIMIT = 2**62
-_ROUNDING = 0.25
-# Draws are rather a little closer together than asked for than further apart.
 _MOST_REPEATS, _LONG_ENOUGH = 2, 0.25
 # A window after which chains pool, and that cost too much to come so far of its way, is begun again so many times.
 # Those who have not reached the bulk by then do not count in pooling, and go on in the rounds, which have no limit.
@@ -123,6 +115,8 @@ class Chain:
         self.n_repeats = 0  # of the present stage, because it cost too much
         self.is_agreed = False  # with the other chains about the scale
         self.is_lost = False  # far from where most of the others are
+        discrete = settings.discrete
+        self.u_turns_per_refreshment = discrete.u_turns_per_refreshment or LENGTH_RANGES[discrete.momentum].first
         self.u_turns_per_draw = CLOSEST_DRAWS  # of trajectories with persistent momenta
         self.noise = -1.0  # of the log density, its standard deviation; negative: not measured yet
         self.n_moves = 0  # from a place without mass to one of the others
@@ -146,13 +140,11 @@ class Chain:
         if records is None:
             (records,) = records_of_run(settings, stages, model.dim, path_functions[2], 1)
         self.records = records
-        write_fixed_settings(settings, self.process.settings)
+        self._write_settings(BEFORE_THE_FIRST_STAGE, 1.0)
         is_tuned = settings.continuous.tunes_event_rate
         renew_rate_tuner(self.process, event_rate * settings.u_turn_factor if is_tuned else event_rate)
-        n_paid = max(sum(stage.n_draws for stage in stages), FEWEST_DRAWS_PAID)
-        self.process.settings.most_gradients = n_paid * settings.gradient_budget
         self._check_start(place(self.process, start, _FIRST_STEP))
-        advance(self.process, self.records, 0)  # of a stage that has no length yet: compiles before any clock starts
+        advance(self.process, self.records, 0)  # of a stage that has no length: compiles before any clock starts
 
     def _check_start(self, code: int) -> None:
         """Raise if the density, which was finite at the start when that was found, is not so now."""
@@ -248,75 +240,68 @@ class Chain:
         return ChainCounts(**{item.name: int(clock[item.name]) for item in dataclasses.fields(ChainCounts)})
 
     def _begin_stage(self, stage_index: int) -> None:
-        """Write a stage's rules into the kernel's settings and start its first path."""
+        """Write a stage's rules into the kernel's settings and start its tuners and its first path."""
+        has_tuned_length = self.stage_index >= 0 and self.stage.tune_length
         self.stage_index = stage_index
-        stage, clock, kernel = self.stage, self.process.clock, self.process.settings
-        begin_scale_rule(self.process, stage.scale)
-        begin_sample(self.process.draw_sample, stage.n_draws)
-        begin_event_rate_rule(self.process, stage.event_rate)
-        self._begin_step_rule(stage)
-        spacing = stage.draw_spacing
-        if spacing is None:
-            spacing = stage.u_turns_per_draw * math.exp(self.process.rate_tuner.log_process_time[0])
-        now = clock.time[0]
-        kernel.end_time = now + stage.n_draws * spacing
-        kernel.end_gradients = clock.n_gradients[0] + min(stage.n_draws * stage.most_gradients_per_draw, _NO_LIMIT)
-        kernel.draw_spacing = spacing
-        kernel.n_draws = stage.n_draws
-        kernel.record = int(not stage.is_warmup or self.n_warmup_rows > 0)
-        kernel.first_row = self.warmup_draws_before if stage.is_warmup else self.n_warmup_rows
-        kernel.draws_per_interval = 0 if stage.is_warmup else self.settings.draws_per_interval
-        kernel.history_spacing = stage.n_draws * spacing / HISTORY_ROWS_PER_STAGE if stage.is_warmup else 0.0
-        clock.stage_start_time = now
+        stage, clock, process = self.stage, self.process.clock, self.process
+        begin_scale_tuner(process, stage.scale)
+        begin_sample(process.draw_sample, stage.n_draws)
+        begin_event_rate_tuner(process, stage.event_rate)
+        if stage.by_trajectories:
+            look_for_noise(self)
+        step = self.trajectory_step
+        if self.is_discrete and stage.by_trajectories:
+            self._begin_trajectories(step, has_tuned_length)
+            if stage.tune_step:
+                process.step_tuner = init_step_tuner(step)
+        factor_before = process.settings.momentum_factor[0]
+        self._write_settings(stage, step)
+        clock.stage_start_time = clock.time[0]
         clock.draw_index = clock.interval_index = clock.median_index = 0
-        begin_temperature(self.process, stage)
-        kernel.test_paths = int(not stage.is_warmup and self.settings.tests_paths)
-        self.process.n_crossings[:] = 0
-        reset_integrals(self.process.integrals)
+        factor = process.settings.momentum_factor[0]
+        if factor != factor_before:  # the temperature changes: stages are short, so that the momentum does at once
+            draw_hot_momentum(int(process.settings.law[0]), factor, process.step.momentum, process.rng)
+        process.n_crossings[:] = 0
+        reset_integrals(process.integrals)
         if not stage.is_warmup:
             self.sampling_start[:] = [clock[name][0] for name in AT_SAMPLING_START]
         for counter in ("gradients", "steps", "rejected", "events", "diverging"):
             clock[f"drawn_{counter}"] = clock[f"n_{counter}"]
-        start_path(self.process)
+        start_path(process)
 
-    def _begin_step_rule(self, stage: Stage) -> None:
-        """What the discrete process needs."""
-        kernel, process = self.process.settings, self.process
-        by_trajectories = self.is_discrete and stage.by_trajectories
-        kernel.process = DISCRETE if by_trajectories else CONTINUOUS
-        kernel.tune_step = int(stage.tune_step)
-        if stage.by_trajectories:
-            allow_for_noise(self)
-        if not by_trajectories:
-            return
+    def _begin_trajectories(self, step: float, has_tuned_length: bool) -> None:
+        """Change how long momenta last to what the stage before has found, and start the trajectories' tuner."""
+        process = self.process
         time_to_u_turn = math.exp(process.rate_tuner.log_process_time[0])
-        factor = float(kernel["u_turns_per_refreshment"][0])
-        if kernel["tune_length"][0] == 1:
-            length = self._persistent_length
-            self.u_turns_per_draw = spacing_of_draws(process.length_tuner, length / time_to_u_turn)
+        if has_tuned_length:
+            length = persistent_length(process.clock[0].refreshment_time, self.u_turns_per_refreshment)
+            self.u_turns_per_draw = spacing_of_draws(process.length_tuner, max(length, step) / time_to_u_turn)
             allowed = LENGTH_RANGES[self.settings.discrete.momentum]
-            factor = min(max(factor * length_change(process.length_tuner), allowed.shortest), allowed.longest)
-        kernel.u_turns_per_refreshment = factor
-        kernel.tune_length = int(stage.tune_length)
+            factor = self.u_turns_per_refreshment * length_change(process.length_tuner)
+            self.u_turns_per_refreshment = min(max(factor, allowed.shortest), allowed.longest)
         process.length_tuner = init_length_tuner(self.model.dim)
-        kernel.refreshment_time = factor * time_to_u_turn
-        process.clock.event_rate = 1.0 / (factor * time_to_u_turn)
-        kernel.largest_trajectory_step = longest_step(process.rate_tuner.log_process_time[0])
-        step = self.trajectory_step
+        process.clock.refreshment_time = self.u_turns_per_refreshment * time_to_u_turn
+        process.clock.event_rate = 1.0 / (self.u_turns_per_refreshment * time_to_u_turn)
         process.clock.trajectory_step = step
-        kernel.trajectories_per_draw = 1
-        if self.settings.discrete.momentum == "persistent" and not stage.is_warmup:
-            spacing = self.u_turns_per_draw * time_to_u_turn
-            kernel.trajectories_per_draw = max(1, int(spacing / self._persistent_length + _ROUNDING))
-        if stage.tune_step:
-            process.step_tuner = init_step_tuner(step)
 
-    @property
-    def _persistent_length(self) -> float:
-        """Of trajectories with a persistent momentum: at least a step."""
-        kernel = self.process.settings[0]
-        length = persistent_length(kernel.refreshment_time, kernel.u_turns_per_refreshment)
-        return max(length, self.trajectory_step)
+    def _write_settings(self, stage: Stage, trajectory_step: float) -> None:
+        """Write the kernel's settings, all of them."""
+        clock = self.process.clock[0]
+        start = StageStart(
+            dim=self.model.dim,
+            integrator=self.integrator,
+            time=float(clock.time),
+            n_gradients=int(clock.n_gradients - clock.n_draw_gradients),
+            log_time_to_u_turn=float(self.process.rate_tuner.log_process_time[0]),
+            u_turns_per_refreshment=self.u_turns_per_refreshment,
+            u_turns_per_draw=self.u_turns_per_draw,
+            trajectory_step=trajectory_step,
+            noise=self.noise,
+            first_row=self.warmup_draws_before if stage.is_warmup else self.n_warmup_rows,
+            keeps_warmup=self.n_warmup_rows > 0,
+            n_draws_of_run=sum(each.n_draws for each in self.stages),
+        )
+        write_kernel_settings(self.process.settings, kernel_settings(self.settings, stage, start))
 
     @property
     def trajectory_step(self) -> float:

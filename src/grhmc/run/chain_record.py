@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE, Stage
-from grhmc.process.state import STATISTICS, Records, init_records
+from grhmc.process.state import Records, init_records
+from grhmc.process.statistics import STATISTICS
 from grhmc.results.record import ChainRecord
 
 if TYPE_CHECKING:
@@ -46,8 +47,9 @@ def tuning_record(chain: ChainState) -> dict[str, np.ndarray]:
     clock, records, tuner = chain.process.clock[0], chain.records, chain.process.rate_tuner
     sampling = not chain.stage.is_warmup
     n_rows = int(clock.history_index)
-    warmup = chain.sampling_start if sampling else [clock[name] for name in AT_SAMPLING_START]
-    elapsed = clock.time - (chain.sampling_start[1] if sampling else clock.stage_start_time)
+    at_sampling_start = dict(zip(AT_SAMPLING_START, chain.sampling_start, strict=True))
+    warmup = at_sampling_start if sampling else {name: clock[name] for name in AT_SAMPLING_START}
+    elapsed = clock.time - (at_sampling_start["time"] if sampling else clock.stage_start_time)
     standardization = chain.process.standardization
     rank = int(standardization.rank[0])
     n_crossings = np.maximum(chain.process.n_crossings, 1)
@@ -64,16 +66,16 @@ def tuning_record(chain: ChainState) -> dict[str, np.ndarray]:
         "event_rate": np.array(clock.event_rate),
         "step_size": np.array(clock.trajectory_step if chain.is_discrete else clock.step_size),
         "time_to_u_turn": np.exp(tuner.log_process_time[0]),
-        "n_gradients": np.array(int(warmup[0])),
+        "n_gradients": np.array(int(warmup["n_gradients"])),
         "n_event_rate_gradients": np.array(tuner.n_gradients[0]),
         "crossing_time": elapsed / n_crossings,
         "n_bounces": np.array(clock.n_bounces),
         "n_non_finite": np.array(clock.n_non_finite),
         "n_floored": np.array(clock.n_floored),
         "n_rejected_paths": np.array(clock.n_rejected_paths),
-        "n_warmup_bounces": np.array(int(warmup[2])),
-        "n_warmup_floored": np.array(int(warmup[3])),
-        "n_warmup_non_finite": np.array(int(warmup[4])),
+        "n_warmup_bounces": np.array(int(warmup["n_bounces"])),
+        "n_warmup_floored": np.array(int(warmup["n_floored"])),
+        "n_warmup_non_finite": np.array(int(warmup["n_non_finite"])),
         "history_time": records.history_time[:n_rows],
         "history_scale": records.history_scale[:n_rows],
         "history_centre": records.history_centre[:n_rows],

@@ -14,7 +14,7 @@ import numpy as np
 
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.standardization import apply_factor, to_parameters
-from grhmc.process.discrete import MOST_REFINED
+from grhmc.process.discrete import LARGEST_STEP_DIVISION
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SMALLEST_NOISE = 0.1
 """Standard deviation of the log density's noise below which nothing is done about it."""
 
-LARGEST_REFINED_NOISE = 0.7
+LARGEST_RETRIED_NOISE = 0.7
 """From here on hopeless trajectories are not retried with shorter steps: it is the noise that makes them so."""
 
 FEWEST_DRAWS_PAID = 200
@@ -94,12 +94,11 @@ def possible_acceptance(noise: float) -> float:
     return math.erfc(0.5 * noise)
 
 
-def allow_for_noise(chain: ChainState) -> None:
-    """Measure the noise where a chain begins a stage, and set what its trajectories can be asked for."""
-    process, kernel = chain.process, chain.process.settings
-    step = chain.trajectory_step
+def look_for_noise(chain: ChainState) -> None:
+    """Measure the noise where a chain begins a stage, unless it is known to have none."""
+    process, step = chain.process, chain.trajectory_step
     is_first = chain.noise < 0.0
-    if is_first or chain.noise > 0.0 or kernel["refreshment_time"][0] > _MANY_STEPS * step:
+    if is_first or chain.noise > 0.0 or process.clock[0].refreshment_time > _MANY_STEPS * step:
         standardization, direction = process.standardization, process.step.momentum.copy()
         point = np.empty_like(direction)
         to_parameters(standardization, process.step.position, point)
@@ -107,11 +106,21 @@ def allow_for_noise(chain: ChainState) -> None:
         direction *= standardization.scale
         chain.noise, n_gradients = measure_noise(chain.model, point, direction, step)
         process.clock.n_gradients += n_gradients
-    target = chain.settings.discrete.effective_target_accept(chain.integrator)
-    if chain.noise >= SMALLEST_NOISE:
-        target *= possible_acceptance(_DOUBT * chain.noise)
-    kernel.target_acceptance = target
-    kernel.most_refined = 1 if chain.noise > LARGEST_REFINED_NOISE else MOST_REFINED
+
+
+def reachable_acceptance(target: float, noise: float) -> float:
+    """The target of the step's tuning, less what noise costs."""
+    return target * possible_acceptance(_DOUBT * noise) if noise >= SMALLEST_NOISE else target
+
+
+def largest_step_division(noise: float) -> int:
+    """What the steps of retried trajectories are divided by at most."""
+    return 1 if noise > LARGEST_RETRIED_NOISE else LARGEST_STEP_DIVISION
+
+
+def gradients_of_chain(n_draws: int, gradient_budget: int) -> int:
+    """Gradients that a chain may spend in all."""
+    return max(n_draws, FEWEST_DRAWS_PAID) * gradient_budget
 
 
 def cause_of_cost(chain: ChainState) -> str:

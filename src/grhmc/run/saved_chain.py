@@ -11,7 +11,7 @@ from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.outcomes import Outcome
 from grhmc.run.plain_arrays import walk_arrays
 from grhmc.run.seeds import generator_to_array, restore_generator
-from grhmc.run.stage_rules import renew_crossing_time_tuner
+from grhmc.run.stage_tuners import renew_crossing_time_tuner
 
 if TYPE_CHECKING:
     from grhmc.run.chain_state import ChainState
@@ -22,6 +22,7 @@ _SCALARS = (
     "is_agreed",
     "is_lost",
     "u_turns_per_draw",
+    "u_turns_per_refreshment",
     "noise",
     "n_moves",
     "n_places",

@@ -209,7 +209,7 @@ class LsodaProcess:
     def _start_path(self) -> None:
         """Draw when the next event falls due, note where the path begins, and restart the integrator."""
         self._due = self.time + self.rng.standard_exponential() / self.event_rate
-        self._anchor = self.position.copy()
+        self._path_start = self.position.copy()
         self._path_start = self.time
         self._searching = hasattr(self, "_stage") and self._stage.event_rate.tune
         self._restart_solver()
@@ -267,7 +267,7 @@ class LsodaProcess:
 
     def _outward_speed(self, state: np.ndarray) -> float:
         dim = self.dynamics.dim
-        return float((state[:dim] - self._anchor) @ state[dim : 2 * dim])
+        return float((state[:dim] - self._path_start) @ state[dim : 2 * dim])
 
     def _look_for_u_turn(self, interpolate: _Interpolant, since: float, until: float, state: np.ndarray) -> None:
         rule = self._stage.event_rate
