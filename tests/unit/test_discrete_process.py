@@ -144,7 +144,7 @@ def test_a_slow_posterior_has_more_trajectories_between_its_draws():
     for correlation in (0.0, 0.98):
         covariance = np.full((3, 3), correlation) + (1.0 - correlation) * np.eye(3)
         model = gaussian(np.zeros(3), covariance).log_density()
-        result = grhmc.sample(model, draws=50, seed=3, progress_bar=False, diagnose=False)
+        result = grhmc.sample(model, metric="diagonal", draws=50, seed=3, progress_bar=False, diagnose=False)
         n_events[correlation] = result["sample_stats"]["n_events"].to_numpy()
         assert len(np.unique(n_events[correlation])) == 1
     assert n_events[0.98].max() > n_events[0.0].max()
@@ -171,7 +171,7 @@ def test_long_trajectories_are_found_for_a_correlated_normal_and_short_ones_for_
     for correlation in (0.0, 0.98):
         covariance = np.full((3, 3), correlation) + (1.0 - correlation) * np.eye(3)
         model = gaussian(np.zeros(3), covariance).log_density()
-        tuning = grhmc.sample(model, process="discrete", draws=1, seed=3, progress_bar=False)["tuning"]
+        tuning = grhmc.sample(model, metric="diagonal", draws=1, seed=3, progress_bar=False)["tuning"]
         mean_length = 1.0 / tuning["event_rate"].to_numpy()
         lengths[correlation] = (mean_length / tuning["time_to_u_turn"].to_numpy()).mean()
     assert lengths[0.98] > 1.5 * lengths[0.0]
@@ -202,7 +202,9 @@ def test_a_wall_is_rejected_not_crossed():
 @pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")  # heavy tails
 def test_trajectories_that_fail_in_a_funnel_are_followed_by_shorter_steps():
     process = grhmc.Discrete(momentum="fresh")  # one trajectory per draw
-    result = grhmc.sample(paper_target("F1").log_density(), process=process, seed=1, progress_bar=False)
+    result = grhmc.sample(
+        paper_target("F1").log_density(), metric="diagonal", process=process, seed=1, progress_bar=False
+    )
     steps, statistics = result["sample_stats"]["step_size"].to_numpy(), result["sample_stats"]
     halvings = np.log2(steps.max(axis=1, keepdims=True) / steps)
     np.testing.assert_allclose(halvings, np.round(halvings), atol=1e-9)

@@ -69,6 +69,21 @@ def test_the_map_its_inverse_and_the_gradient(dim, k):
     np.testing.assert_allclose(factor @ (standardization.scale * gradient), force, rtol=1e-9, atol=1e-9)
 
 
+def test_directions_that_are_not_orthonormal_have_no_such_inverse():
+    # Negative control for the test above, and why the estimate's are tested to be orthonormal.
+    rng = np.random.default_rng(0)
+    standardization, position, point = random_standardization(rng, 6, 3), rng.normal(size=6), np.empty(6)
+    standardization.directions[1] += 0.1 * standardization.directions[0]
+    to_parameters(standardization, position, point)
+    from_parameters(standardization, point, point)
+    assert np.abs(point - position).max() > 0.01
+
+
+def test_more_directions_than_there_is_room_for_are_an_error():
+    with pytest.raises(ValueError, match="room for 1 directions, not for 2"):
+        set_directions(init_standardization(np.zeros(3), np.ones(3), max_rank=1), np.eye(3)[:2], np.ones(2))
+
+
 def test_in_place():
     rng = np.random.default_rng(0)
     standardization, position, point = random_standardization(rng, 6, 3), rng.normal(size=6), np.empty(6)

@@ -13,18 +13,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
 from grhmc.adaptation.low_rank import NewStandardization
 from grhmc.adaptation.pooled_scale import pool_crossing_scales, pool_moments
 from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.standardizing import by_own_draws, directions_together
-from grhmc.adaptation.tuners.dual_averaging import DualAveraging
 from grhmc.adaptation.tuners.moments import RunningMoments
 from grhmc.adaptation.tuners.momentum_time import LengthTuner, add_up, init_length_tuner
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
 from grhmc.adaptation.tuners.step_size import started_step_tuner, tuned_step
 from grhmc.dynamics.coefficients import TABLEAUS
-from grhmc.dynamics.standardization import Standardization
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
 _FEWEST_ROUNDS = 2
@@ -32,54 +31,6 @@ _FIRST_LOG_TIME = -math.log(INITIAL_EVENT_RATE)
 # Of the time to a U-turn where a metric is new: in the new coordinates what was found before means nothing.
 _PREFERENCE = 1.05
 # Leapfrog must go further than the splitting by so much: at equal acceptance the splitting's errors are smaller.
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What one chain brings: where it is, and what its tuners have found.
-
-    Attributes
-    ----------
-    position, force : ndarray, shape (dim,)
-        Standardized, as is the force.
-    log_density, step_size, accepted_step, error_ratio : float
-        Of the present state, and of the steps of the continuous process.
-    has_stepped : bool
-        Whether it has taken a step at all.
-    standardization : Standardization
-    moments, previous_moments : RunningMoments
-        Of the stage that has just ended, and of the one before.
-    positions, gradients : ndarray, shape (n_kept, dim)
-        Draws of the stage that has just ended, and the gradients there.
-    log_time, log_process_time : float
-        Of the time to a U-turn, in the units of the event rate and in process time.
-    step_tuner : DualAveraging
-        Of the trajectories' step.
-    length_tuner : LengthTuner
-    time_per_gradient : ndarray, shape (n_integrators,)
-        Of each integrator of the discrete process that has been tried; else 0.
-    is_lost : bool
-        Whether it was left out the last time.
-    """
-
-    position: np.ndarray
-    force: np.ndarray
-    log_density: float
-    step_size: float
-    accepted_step: float
-    error_ratio: float
-    has_stepped: bool
-    standardization: Standardization
-    moments: RunningMoments
-    previous_moments: RunningMoments
-    positions: np.ndarray
-    gradients: np.ndarray
-    log_time: float
-    log_process_time: float
-    step_tuner: DualAveraging
-    length_tuner: LengthTuner
-    time_per_gradient: np.ndarray
-    is_lost: bool
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.low_rank import (
     LARGEST_MISFIT,
     LowRank,
@@ -16,11 +16,8 @@ from grhmc.adaptation.low_rank import (
     no_directions,
 )
 from grhmc.adaptation.pooled_scale import own_suggestion
+from grhmc.adaptation.stage import ScaleRule
 from grhmc.dynamics.standardization import is_diagonal
-
-if TYPE_CHECKING:
-    from grhmc.adaptation.pooling import Findings
-    from grhmc.adaptation.stage import ScaleRule
 
 
 def by_own_draws(own: Findings, rule: ScaleRule, *, counts_cost: bool) -> NewStandardization | None:

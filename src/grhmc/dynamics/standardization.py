@@ -56,8 +56,16 @@ def init_standardization(centre: np.ndarray, scale: np.ndarray, max_rank: int = 
 
 
 def set_directions(standardization: Standardization, directions: np.ndarray, eigenvalues: np.ndarray) -> None:
-    """Replace U, shape (k, dim), and Λ, shape (k,); updates `standardization`. The position is left to the caller."""
+    """Replace Uᵀ, shape (k, dim), and Λ, shape (k,); updates `standardization`. The position is left to the caller.
+
+    Raises
+    ------
+    ValueError
+        If there is no room for so many.
+    """
     k = len(eigenvalues)
+    if k > len(standardization.stretch):
+        raise ValueError(f"there is room for {len(standardization.stretch)} directions, not for {k}")
     standardization.rank[0] = k
     standardization.directions[:k] = directions
     standardization.stretch[:k] = np.sqrt(eigenvalues) - 1.0

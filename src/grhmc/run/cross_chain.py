@@ -9,7 +9,8 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from grhmc.adaptation.pooling import Decision, Findings, Situation, pool, standardize_apart
+from grhmc.adaptation.findings import Findings
+from grhmc.adaptation.pooling import Decision, Situation, pool, standardize_apart
 from grhmc.adaptation.tuners.draw_sample import kept_draws
 from grhmc.adaptation.tuners.moments import forget
 from grhmc.adaptation.tuners.momentum_time import init_length_tuner
