@@ -16,10 +16,10 @@ import grhmc.run.chain as chain_module
 from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
 from grhmc.dynamics.coefficients import TABLEAUS
-from grhmc.dynamics.density_call import init_density
+from grhmc.dynamics.density_call import evaluate_force, init_density
 from grhmc.dynamics.nystrom_step import attempt_step
 from grhmc.dynamics.phase import Step, StepEnd, init_step, move_to_end
-from grhmc.dynamics.standardization import Standardization
+from grhmc.dynamics.standardization import Standardization, init_standardization
 from grhmc.models import LogDensity, from_python
 from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
@@ -83,13 +83,13 @@ class Dynamics:
         self.model = model
         self.tableau = TABLEAUS[integrator].to_arrays()
         self.density = init_density(model.address, model.user_data, model.dim)
-        self.standardization = standardization or Standardization(np.zeros(model.dim), np.ones(model.dim))
+        self.standardization = standardization or init_standardization(np.zeros(model.dim), np.ones(model.dim))
         self.step = init_step(model.dim, len(self.tableau.nodes))
         self.step.position[:] = position
         self.step.momentum[:] = momentum
-        point = self.standardization.centre + self.standardization.scale * position
-        self.log_density, gradient, _ = model.evaluate(point)
-        self.step.stage_forces[0] = self.standardization.scale * gradient
+        _, self.log_density = evaluate_force(
+            self.density, self.standardization, self.step.position, self.step.stage_forces[0]
+        )
 
     def attempt(self, duration: float) -> tuple[int, int, StepEnd, float]:
         """Code, gradients, what is known of the end, and local error of one attempt."""
@@ -201,7 +201,7 @@ def make_chains(
     path_functions: Any = None,
 ) -> list[Chain]:
     """Chains as `sample` would make them, not yet advanced."""
-    stages = [*(warmup_stages(settings) if warmup is None else warmup), final_stage(settings)]
+    stages = [*(warmup_stages(settings, model.dim) if warmup is None else warmup), final_stage(settings)]
     return prepare(model, settings, stages, init, path_functions)
 
 

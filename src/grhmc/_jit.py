@@ -58,6 +58,11 @@ def array_kernel(function: Callable[..., Any]) -> Any:
     return _compile(function, is_inner=False, may_overlap=False)
 
 
+def inner_array_kernel(function: Callable[..., Any]) -> Any:
+    """A pass over arrays that do not overlap, called, not inlined: for what is long beside the cost of the call."""
+    return _compile(function, is_inner=True, may_overlap=False)
+
+
 def inner_kernel(function: Callable[..., Any]) -> Any:
     """The same for a function that only other kernels call, and that takes a whole process by reference.
 

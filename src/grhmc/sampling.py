@@ -42,6 +42,8 @@ from grhmc.run.snapshots import Watch
 from grhmc.run.starting_points import find_start, parse_init
 from grhmc.settings import (
     GRADIENT_BUDGET,
+    Metric,
+    MetricSettings,
     Process,
     ProcessName,
     RunSettings,
@@ -73,6 +75,8 @@ def sample(
     model: Any,
     *,
     scale: Scale | Sequence[float] | np.ndarray = "geo",
+    metric: Metric = "auto",
+    max_rank: int | None = None,
     draws: int = 1000,
     tune: int = 1000,
     chains: int = 4,
@@ -102,6 +106,11 @@ def sample(
     scale : {"geo", "isg", "vari", "mct", "identity"} or array of shape (dim,)
         How the diagonal scale is tuned: by integrated squared gradients ("isg"), by marginal variances ("vari"), by the
         geometric mean of these two, by median crossing times, or not at all; numbers fix it.
+    metric : {"auto", "diagonal", "low_rank"}
+        Correlations on top of the scale: along the directions that are worth their cost, not at all, or along every
+        direction that the scale leaves much too wide or too narrow. They need one of the first three tuners.
+    max_rank : int
+        Most directions; by default as many as there are parameters, but no more than 100 000 numbers in all, or 30.
     draws, tune : int
         Draws kept, and the most draws of warm-up, per chain; it ends sooner once the chains agree about the scale. With
         ``tune=0`` the scale is what the gradient at the start suggests (or the one given).
@@ -165,6 +174,7 @@ def sample(
     if not isinstance(diagnose, bool | np.bool_):
         raise TypeError(f"diagnose must be True or False, got {diagnose!r}")
     kept = parse_var_names(var_names, model)
+    parsed_scale = ScaleSettings.parse(scale, model.dim)
     settings = RunSettings(
         draws=draws,
         tune=tune,
@@ -172,13 +182,14 @@ def sample(
         cores=cores,
         seed=parse_seed(seed),
         process=parse_process(process, target_accept),
-        scale=ScaleSettings.parse(scale, model.dim),
+        scale=parsed_scale,
+        metric=MetricSettings.parse(metric, max_rank, parsed_scale),
         gradient_budget=gradient_budget,
         save_warmup=save_warmup,
         progress_bar=progress_bar,
         check_gradient=check_gradient,
     )
-    stages = stages_of_run(settings)
+    stages = stages_of_run(settings, model.dim)
     with CtrlC() as ctrl_c:
         with ctrl_c.raising():
             run = prepare(model, settings, stages, init, path_functions)
@@ -365,6 +376,7 @@ def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[st
         "chains": settings.chains,
         "seed": settings.seed if settings.seed is not None else -1,
         "scale": settings.scale.tuner,
+        "metric": settings.metric.kind,
         "process": "discrete" if chains[0].is_discrete else "continuous",
         "integrator": chains[0].integrator,
         "tolerance": settings.tolerance,

@@ -13,6 +13,8 @@ from grhmc.argument_names import accepts_field_names
 from grhmc.sampling import ELSEWHERE, check_model, prepare, run_to_end
 from grhmc.settings import (
     GRADIENT_BUDGET,
+    Metric,
+    MetricSettings,
     Process,
     ProcessName,
     RunSettings,
@@ -33,8 +35,8 @@ class Tuned:
     Attributes
     ----------
     scale, centre : ndarray, shape (dim,)
-        Geometric and arithmetic means over chains, in the units of the unconstrained parameters. The mass matrix that
-        corresponds to `scale` is diag(scale**-2); other samplers call scale**2 the (inverse mass or metric) variances.
+        Geometric and arithmetic means over chains, in the units of the unconstrained parameters. Without directions the
+        mass matrix is diag(scale**-2); other samplers call scale**2 the (inverse mass or metric) variances.
     event_rate, time_to_u_turn : float
         Geometric means over chains; per process time, and in process time. The rate of the discrete process is one over
         the time that a momentum lasts.
@@ -42,6 +44,11 @@ class Tuned:
         Gradients spent by all chains together.
     names : tuple of str
         Of the unconstrained coordinates.
+    directions : ndarray, shape (k, dim)
+        Uᵀ: orthonormal directions of the parameters over their scales, on top of the scale; k may be 0. All chains have
+        the same but those that stayed in a place of their own.
+    eigenvalues : ndarray, shape (k,)
+        Λ: variances of the scaled parameters along them.
     scale_per_chain, centre_per_chain : ndarray, shape (chains, dim)
     event_rate_per_chain : ndarray, shape (chains,)
     """
@@ -52,9 +59,19 @@ class Tuned:
     time_to_u_turn: float
     n_gradients: int
     names: tuple[str, ...]
+    directions: np.ndarray
+    eigenvalues: np.ndarray
     scale_per_chain: np.ndarray
     centre_per_chain: np.ndarray
     event_rate_per_chain: np.ndarray
+
+    def covariance(self) -> np.ndarray:
+        """S F² S as a dense matrix, shape (dim, dim): the covariance of a normal that this metric would suit best.
+
+        Samplers with a dense metric call it the inverse mass matrix. Without directions it is diag(scale**2).
+        """
+        factor = np.eye(len(self.scale)) + (self.directions.T * (self.eigenvalues - 1.0)) @ self.directions
+        return self.scale[:, np.newaxis] * factor * self.scale
 
 
 @accepts_field_names(ELSEWHERE)
@@ -62,6 +79,8 @@ def tune(
     model: Any,
     *,
     scale: Scale = "geo",
+    metric: Metric = "auto",
+    max_rank: int | None = None,
     tune: int = 1000,
     chains: int = 4,
     cores: int | None = None,
@@ -87,6 +106,7 @@ def tune(
     if isinstance(tune, int) and not isinstance(tune, bool) and tune < _MIN_TUNE:
         raise ValueError(f"tune must be {_MIN_TUNE} or more for a tuned scale, got {tune}")
     model = check_model(model)
+    parsed_scale = ScaleSettings.parse(scale, model.dim)
     settings = RunSettings(
         draws=1,
         tune=tune,
@@ -94,15 +114,18 @@ def tune(
         cores=cores,
         seed=parse_seed(seed),
         process=parse_process(process, target_accept),
-        scale=ScaleSettings.parse(scale, model.dim),
+        scale=parsed_scale,
+        metric=MetricSettings.parse(metric, max_rank, parsed_scale),
         gradient_budget=gradient_budget,
         progress_bar=progress_bar,
         check_gradient=check_gradient,
     )
-    run = prepare(model, settings, stages_of_run(settings), init, None)
+    run = prepare(model, settings, stages_of_run(settings, model.dim), init, None)
     result = run_to_end(model, settings, run, None)
     tuning = result["tuning"]
     scales = np.asarray(tuning["scale"])
+    standardization = next((chain for chain in run if not chain.is_lost), run[0]).process.standardization
+    rank = int(standardization.rank[0])
     return Tuned(
         scale=np.exp(np.log(scales).mean(axis=0)),
         centre=np.asarray(tuning["centre"]).mean(axis=0),
@@ -110,6 +133,8 @@ def tune(
         time_to_u_turn=float(np.exp(np.log(tuning["time_to_u_turn"]).mean())),
         n_gradients=int(np.asarray(tuning["n_gradients"]).sum()),
         names=model.coordinate_names,
+        directions=standardization.directions[:rank].copy(),
+        eigenvalues=(1.0 + standardization.stretch[:rank]) ** 2,
         scale_per_chain=scales,
         centre_per_chain=np.asarray(tuning["centre"]),
         event_rate_per_chain=np.asarray(tuning["event_rate"]),

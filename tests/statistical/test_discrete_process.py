@@ -81,7 +81,7 @@ def assert_exact_with(change: Any, tableau: Any = None, *, dim: int = 3, draws: 
             process=grhmc.Discrete(**process),
             scale=ScaleSettings.parse(target.sd, target.dim),
         )
-        chains = prepare(model, settings, stages_of_run(settings), None, None)
+        chains = prepare(model, settings, stages_of_run(settings, model.dim), None, None)
         for chain in chains:
             change(chain)
         return run_to_end(model, settings, chains, None)

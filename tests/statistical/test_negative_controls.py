@@ -41,7 +41,7 @@ def assert_exact_with_law(
             process=Continuous("rkn43", event_rate_kind=kind, **event_settings),
             scale=ScaleSettings.parse(target.sd, target.dim),
         )
-        chains = prepare(model, settings, stages_of_run(settings), None, None)
+        chains = prepare(model, settings, stages_of_run(settings, model.dim), None, None)
         return run_to_end(model, settings, chains, None)
 
     def compare_run(result):

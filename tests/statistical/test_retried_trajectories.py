@@ -58,7 +58,7 @@ def sampled(advance: Any, step: float, momentum: Any) -> tuple[np.ndarray, np.nd
         process=Discrete(momentum=momentum, u_turns_per_refreshment=0.5),
         scale=ScaleSettings.parse([1.0], 1),
     )
-    chains = prepare(MODEL, settings, stages_of_run(settings), None, None)
+    chains = prepare(MODEL, settings, stages_of_run(settings, MODEL.dim), None, None)
     for chain in chains:
         chain.process.step_tuner = started_step_tuner(step)
         chain.go_on(0)

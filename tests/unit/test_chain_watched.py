@@ -15,7 +15,7 @@ from grhmc.settings import RunSettings
 
 def make_chain() -> Chain:
     settings = RunSettings(draws=10, tune=20, chains=1, seed=1, progress_bar=False)
-    stages = stages_of_run(settings)
+    stages = stages_of_run(settings, paper_target("G1").dim)
     return prepare(paper_target("G1").log_density(), settings, stages, None, None)[0]
 
 

@@ -12,6 +12,7 @@ import grhmc
 from grhmc import Outcome
 from grhmc.adaptation.pooling import Situation, pool
 from grhmc.adaptation.tuners.moments import init_moments, merge_moments
+from grhmc.dynamics.standardization import to_parameters
 from grhmc.models.analytic import independent_normals, paper_target
 from grhmc.run.cross_chain import adapt_across_chains, findings_of
 from kernel_helpers import make_chains, run_settings
@@ -24,16 +25,23 @@ pytestmark = pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")
 
 
 def waiting_chains(n_chains: int, **settings: Any) -> list[Any]:
-    """Chains that wait for one another for the first time."""
+    """Chains that have come to where they pool for the first time."""
     chains = make_chains(
         NORMALS,
         run_settings(dim=3, tune=1000, chains=n_chains, event_rate="tuned", sample_interval=None, **settings),
     )
+    advance_until_they_wait(chains)
+    while not chains[0].stage.pools:
+        adapt_across_chains(chains)
+        advance_until_they_wait(chains)
+    return chains
+
+
+def advance_until_they_wait(chains: list[Any]) -> None:
     for chain in chains:
         while chain.advance(10_000) == Outcome.RUNNING:
             pass
         assert chain.outcome == Outcome.WAITING
-    return chains
 
 
 def scales(chains: list[Any]) -> np.ndarray:
@@ -55,7 +63,9 @@ def test_all_leave_with_one_scale_that_is_better_than_their_own() -> None:
 
 
 def situation_of(chain: Any) -> Situation:
-    return Situation(chain.stages, chain.stage_index, chain.is_discrete, chain.integrator, chooses_integrator=True)
+    return Situation(
+        chain.stages, chain.stage_index, chain.is_discrete, chain.integrator, chooses_integrator=True, counts_cost=True
+    )
 
 
 def test_decisions_follow_from_what_was_found_alone_wherever_the_chains_live() -> None:
@@ -71,11 +81,17 @@ def test_decisions_follow_from_what_was_found_alone_wherever_the_chains_live() -
         assert other.moments is not None
         for array, same in zip(one.moments, other.moments, strict=True):
             np.testing.assert_array_equal(array, same)
-        for name in ("centre", "scale", "log_time", "trajectory_step", "next_stage", "is_lost", "integrator"):
+        for name in ("log_time", "trajectory_step", "next_stage", "is_lost", "integrator"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        assert one.standardization is not None
+        assert other.standardization is not None
+        np.testing.assert_array_equal(one.standardization.centre, other.standardization.centre)
+        np.testing.assert_array_equal(one.standardization.scale, other.standardization.scale)
+        np.testing.assert_array_equal(one.standardization.factor.directions, other.standardization.factor.directions)
     adapt_across_chains(chains)
     for chain, decision in zip(chains, here, strict=True):
-        np.testing.assert_array_equal(chain.process.standardization.scale, decision.scale)
+        assert decision.standardization is not None
+        np.testing.assert_array_equal(chain.process.standardization.scale, decision.standardization.scale)
         assert np.exp(chain.process.step_tuner.log_value[0]) == pytest.approx(decision.trajectory_step, rel=1e-12)
 
 
@@ -84,23 +100,24 @@ def test_what_is_decided_does_not_depend_on_the_order_of_chains() -> None:
     findings, situation = [findings_of(chain) for chain in chains], situation_of(chains[0])
     forwards, backwards = pool(findings, situation), pool(findings[::-1], situation)[::-1]
     for one, other in zip(forwards, backwards, strict=True):
-        assert one.scale is not None
-        assert other.scale is not None
-        np.testing.assert_allclose(one.scale, other.scale, rtol=1e-12)
+        assert one.standardization is not None
+        assert other.standardization is not None
+        np.testing.assert_allclose(one.standardization.scale, other.standardization.scale, rtol=1e-12)
         assert one.trajectory_step == pytest.approx(other.trajectory_step, rel=1e-12)
         assert (one.is_lost, one.next_stage, one.integrator) == (other.is_lost, other.next_stage, other.integrator)
+
+
+def position_in_parameters(chain: Any) -> np.ndarray:
+    point = np.empty(len(SD))
+    to_parameters(chain.process.standardization, chain.process.step.position, point)
+    return point
 
 
 def test_positions_stay_where_they_are() -> None:
     chains = waiting_chains(3, scale="geo")
 
     def positions() -> np.ndarray:
-        return np.array(
-            [
-                chain.process.standardization.centre + chain.process.standardization.scale * chain.process.step.position
-                for chain in chains
-            ]
-        )
+        return np.array([position_in_parameters(chain) for chain in chains])
 
     before = positions()
     adapt_across_chains(chains)

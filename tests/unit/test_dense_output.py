@@ -13,7 +13,7 @@ from grhmc.dynamics.dense_output import (
     position_at,
     position_weights,
 )
-from grhmc.dynamics.standardization import Standardization
+from grhmc.dynamics.standardization import init_standardization
 from grhmc.dynamics.time_averages import (
     init_path_functions,
     init_path_integrals,
@@ -27,7 +27,7 @@ from kernel_helpers import OSCILLATOR, Oscillator, fitted_slope, orbit_step, pol
 QUINTIC = [0.3, -1.0, 0.7, 2.0, -1.5, 0.4]
 CUBIC = [1.0, 0.5, -2.0, 1.0]
 NO_FUNCTIONS = init_path_functions(0, 0, 0)
-UNIT = Standardization(np.zeros(2), np.ones(2))
+UNIT = init_standardization(np.zeros(2), np.ones(2))
 
 
 def interpolate(step, duration, fraction):
@@ -190,13 +190,13 @@ def test_integrals_over_parts_add_up_and_start_anew_after_a_reset():
 
 
 def test_averages_are_those_of_the_parameters():
-    standardization = Standardization(np.array([5.0, -1e6]), np.array([0.1, 2.0]))
+    standardization = init_standardization(np.array([5.0, -1e6]), np.array([0.1, 2.0]))
     step, time = orbit_step(OSCILLATOR, 0.0, 0.5), 0.5
     integrals = integrals_of(step, time)
     position, squared, functions = np.empty(2), np.empty(2), np.empty(0)
     write_averages(integrals, standardization, position, squared, functions)
     exact_position, exact_squared = (values / time for values in exact_integrals(OSCILLATOR, 0.0, time))
-    centre, scale = standardization
+    centre, scale = standardization.centre, standardization.scale
     np.testing.assert_allclose(position, centre + scale * exact_position, rtol=1e-7)
     expected = centre**2 + 2.0 * centre * scale * exact_position + scale**2 * exact_squared
     np.testing.assert_allclose(squared, expected, rtol=1e-7)
@@ -210,7 +210,7 @@ def path_values(q, output):
 
 def test_functions_are_averaged_in_the_units_of_the_parameters():
     functions = path_functions_from_numba(path_values, 2, ["first", "second squared", "one"])
-    standardization = Standardization(np.array([5.0, -3.0]), np.array([0.1, 2.0]))
+    standardization = init_standardization(np.array([5.0, -3.0]), np.array([0.1, 2.0]))
     integrals = init_path_integrals(2, 3)
     arguments = init_path_functions(functions.address, functions.user_data, 3)
     step = orbit_step(OSCILLATOR, 0.0, 0.5)

@@ -8,7 +8,7 @@ import pytest
 from grhmc.density_pointer import EXCEPTION, NON_FINITE_DENSITY, NON_FINITE_GRADIENT
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import evaluate_force
-from grhmc.dynamics.standardization import Standardization
+from grhmc.dynamics.standardization import init_standardization
 from grhmc.models import from_python
 from kernel_helpers import INTEGRATORS, ORBITS, OSCILLATOR, PENDULUM, Dynamics, fitted_slope
 
@@ -124,7 +124,7 @@ def test_force_and_log_density_at_the_end_are_those_of_the_end(integrator):
 def test_a_standardized_step_is_the_step_of_the_standardized_density(integrator):
     centre, scale = np.array([1e3, -2.0]), np.array([1e-4, 50.0])
     normal = from_python(lambda q: (-0.5 * np.sum(((q - centre) / scale) ** 2), -(q - centre) / scale**2), 2)
-    scaled = Dynamics(integrator, normal, *OSCILLATOR.at(0.0), Standardization(centre, scale))
+    scaled = Dynamics(integrator, normal, *OSCILLATOR.at(0.0), init_standardization(centre, scale))
     plain = start(integrator, OSCILLATOR)
     scaled.advance(0.4, 20)
     plain.advance(0.4, 20)
@@ -135,7 +135,7 @@ def test_a_standardized_step_is_the_step_of_the_standardized_density(integrator)
 
 def test_evaluate_force_scales_the_gradient():
     dynamics = start("splitting", OSCILLATOR)
-    standardization = Standardization(np.array([1.0, 2.0]), np.array([3.0, 0.5]))
+    standardization = init_standardization(np.array([1.0, 2.0]), np.array([3.0, 0.5]))
     force = np.empty(2)
     code, log_density = evaluate_force(dynamics.density, standardization, np.array([0.5, -1.0]), force)
     assert code == 0

@@ -24,7 +24,7 @@ from grhmc.adaptation.tuners.scale_from_moments import (
     scale_from_moments,
 )
 from grhmc.dynamics.phase import move_to_end
-from grhmc.dynamics.standardization import Standardization
+from grhmc.dynamics.standardization import init_standardization
 from grhmc.dynamics.time_averages import GAUSS_NODES, GAUSS_WEIGHTS
 from grhmc.models import from_python
 from kernel_helpers import OSCILLATOR, Dynamics, Oscillator
@@ -39,7 +39,7 @@ def follow_orbit(
 
     The nodes are those of the Gauss rule, on the exact orbit, with their weights.
     """
-    standardization = Standardization(np.array(centre), np.array(scale))
+    standardization = init_standardization(np.array(centre), np.array(scale))
     model = from_python(
         lambda q: (
             -0.5 * np.sum(((q - standardization.centre) / standardization.scale) ** 2),

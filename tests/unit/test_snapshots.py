@@ -16,7 +16,7 @@ from grhmc.settings import ProcessName, RunSettings, parse_process
 
 def make_chains(process: ProcessName) -> list[Chain]:
     settings = RunSettings(draws=300, tune=200, chains=2, seed=1, progress_bar=False, process=parse_process(process))
-    stages = stages_of_run(settings)
+    stages = stages_of_run(settings, dim=2)
     return prepare(independent_normals([1.0, 2.0]).log_density(), settings, stages, None, None)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grhmc.adaptation.low_rank import NewStandardization, diagonal
 from grhmc.adaptation.places import judge_chains, mass_bounds_of_chains
 from grhmc.adaptation.stage import ScaleRule, Stage
 from grhmc.adaptation.tuners.moments import RunningMoments, init_moments, merge_moments
@@ -36,18 +37,23 @@ class PooledMoments:
         Chains that keep their own scale and moments.
     hosts : list of int or None
         For a chain that is where there is next to no mass, the one to go on from.
-    centres, scales : list of ndarray or None
-        New standardizations; None: unchanged.
+    news : list of NewStandardization or None
+        None: unchanged.
+    scale : ndarray, shape (dim,)
+        Of those that pool.
     moments : RunningMoments
         Of all chains that are not lost.
+    together : list of int
+        These chains.
     """
 
     is_agreed: bool
     is_lost: list[bool]
     hosts: list[int | None]
-    centres: list[np.ndarray | None]
-    scales: list[np.ndarray | None]
+    news: list[NewStandardization | None]
+    scale: np.ndarray
     moments: RunningMoments
+    together: list[int]
 
 
 def pool_moments(
@@ -82,16 +88,19 @@ def pool_moments(
         hosts[chain] = together[number % len(together)]
     stay_lost = [bool(out and host is None) for out, host in zip(is_lost, hosts, strict=True)]
     news = [
-        None if stay_lost[chain] else _usable(centre, scale, standardizations[chain if host is None else host])
+        None
+        if stay_lost[chain]
+        else diagonal(*_usable(centre, scale, standardizations[chain if host is None else host]))
         for chain, host in enumerate(hosts)
     ]
     return PooledMoments(
         is_agreed=n_chains > 1 and _do_agree(centres, log_scales, scale, stage.round),
         is_lost=stay_lost,
         hosts=hosts,
-        centres=[None if new is None else new[0] for new in news],
-        scales=[None if new is None else new[1] for new in news],
+        news=list(news),
+        scale=_usable(centre, scale, standardizations[together[0]])[1],
         moments=pooled,
+        together=together,
     )
 
 
@@ -104,14 +113,11 @@ def _do_agree(centres: np.ndarray, log_scales: np.ndarray, scale: np.ndarray, n_
     return bool(np.all(errors < SCALE_ACCURACY) and np.all(distances < CENTRE_DISAGREEMENT))
 
 
-def pool_crossing_scales(
-    standardizations: Sequence[Standardization],
-) -> tuple[list[np.ndarray | None], list[np.ndarray | None]]:
+def pool_crossing_scales(standardizations: Sequence[Standardization]) -> list[NewStandardization | None]:
     """The median of the chains' centres, and of their scales by crossing times (MCT), for each chain."""
     centre = np.median([each.centre for each in standardizations], axis=0)
     scale = np.exp(np.median([np.log(each.scale) for each in standardizations], axis=0))
-    news = [_usable(centre, scale, own) for own in standardizations]
-    return [new[0] for new in news], [new[1] for new in news]
+    return [diagonal(*_usable(centre, scale, own)) for own in standardizations]
 
 
 def _usable(centre: np.ndarray, scale: np.ndarray, own: Standardization) -> tuple[np.ndarray, np.ndarray]:
@@ -136,6 +142,14 @@ def _suggested(
     if newest.weights[0] > 0.0 and is_contradicted:
         return newest, newest_centre, newest_scale
     return pooled, centre, scale
+
+
+def own_suggestion(
+    rule: ScaleRule, previous: RunningMoments, moments: RunningMoments, own: Standardization
+) -> tuple[np.ndarray, np.ndarray]:
+    """The centre and scale that one chain's moments suggest, without those that the newest contradict."""
+    _, centre, scale = _suggested(rule, [moments], [previous], own)
+    return _usable(centre, scale, own)
 
 
 def _proposal(rule: ScaleRule, moments: RunningMoments, own: Standardization) -> tuple[np.ndarray, np.ndarray]:

@@ -13,8 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
+from grhmc.adaptation.low_rank import NewStandardization
 from grhmc.adaptation.pooled_scale import pool_crossing_scales, pool_moments
 from grhmc.adaptation.stage import Stage
+from grhmc.adaptation.standardizing import by_own_draws, directions_together
 from grhmc.adaptation.tuners.dual_averaging import DualAveraging
 from grhmc.adaptation.tuners.moments import RunningMoments
 from grhmc.adaptation.tuners.momentum_time import LengthTuner, add_up, init_length_tuner
@@ -25,6 +28,8 @@ from grhmc.dynamics.standardization import Standardization
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
 _FEWEST_ROUNDS = 2
+_FIRST_LOG_TIME = -math.log(INITIAL_EVENT_RATE)
+# Of the time to a U-turn where a metric is new: in the new coordinates what was found before means nothing.
 _PREFERENCE = 1.05
 # Leapfrog must go further than the splitting by so much: at equal acceptance the splitting's errors are smaller.
 
@@ -44,6 +49,8 @@ class Findings:
     standardization : Standardization
     moments, previous_moments : RunningMoments
         Of the stage that has just ended, and of the one before.
+    positions, gradients : ndarray, shape (n_kept, dim)
+        Draws of the stage that has just ended, and the gradients there.
     log_time, log_process_time : float
         Of the time to a U-turn, in the units of the event rate and in process time.
     step_tuner : DualAveraging
@@ -65,6 +72,8 @@ class Findings:
     standardization: Standardization
     moments: RunningMoments
     previous_moments: RunningMoments
+    positions: np.ndarray
+    gradients: np.ndarray
     log_time: float
     log_process_time: float
     step_tuner: DualAveraging
@@ -83,6 +92,8 @@ class Situation:
     integrator: str
     chooses_integrator: bool
     """Whether the integrator of trajectories is left to the run."""
+    counts_cost: bool
+    """Whether directions are kept only where they are worth their cost."""
 
     @property
     def stage(self) -> Stage:
@@ -101,8 +112,7 @@ class Decision:
         Whether all agree about the scale now; whether this chain is left out.
     host : Findings or None
         Of a chain from whose place it is to go on, by that one's steps.
-    centre, scale : ndarray or None
-        The new standardization.
+    standardization : NewStandardization or None
     moments : RunningMoments or None
         To go on with; the previous ones are to be forgotten.
     log_time, log_process_time : float
@@ -117,8 +127,7 @@ class Decision:
     is_agreed: bool
     is_lost: bool
     host: Findings | None
-    centre: np.ndarray | None
-    scale: np.ndarray | None
+    standardization: NewStandardization | None
     moments: RunningMoments | None
     log_time: float
     log_process_time: float
@@ -135,11 +144,11 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
     hosts: list[Findings | None] = [None] * n_chains
     lost = [each.is_lost for each in findings]
     moments: list[RunningMoments | None] = [None] * n_chains
-    centres: list[np.ndarray | None] = [None] * n_chains
-    scales: list[np.ndarray | None] = [None] * n_chains
+    news: list[NewStandardization | None] = [None] * n_chains
+    is_new_metric = False
     is_agreed = stage.scale.tuner == FIXED and n_chains > 1
     if stage.scale.tuner == MCT:
-        centres, scales = pool_crossing_scales([each.standardization for each in findings])
+        news = pool_crossing_scales([each.standardization for each in findings])
     elif stage.scale.tuner != FIXED:
         pooled = pool_moments(
             stage,
@@ -152,9 +161,19 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
         hosts = [None if host is None else findings[host] for host in pooled.hosts]
         lost, is_agreed = pooled.is_lost, pooled.is_agreed
         moments = [None if out else pooled.moments for out in lost]
-        centres, scales = pooled.centres, pooled.scales
+        news = pooled.news
+        if stage.scale.finds_directions:
+            together = [findings[chain] for chain in pooled.together]
+            factor, is_new_metric = directions_together(
+                together, pooled.scale, stage.scale.tuner, counts_cost=situation.counts_cost
+            )
+            news = [None if new is None else new._replace(factor=factor) for new in news]
+            is_agreed = is_agreed and not is_new_metric
     present = [_at_host(each, host) for each, host in zip(findings, hosts, strict=True)]
     log_time, log_process_time, event_rate = _time_to_u_turn(present, lost, stage)
+    if is_new_metric:
+        log_time = log_process_time = _FIRST_LOG_TIME
+        event_rate = _first_event_rate(stage)
     trajectories = _trajectories(present, lost, log_process_time, situation)
     next_stage = situation.stage_index + 1
     if is_agreed and trajectories.is_chosen and stage.round >= _FEWEST_ROUNDS:
@@ -166,8 +185,7 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
             is_agreed=is_agreed,
             is_lost=lost[chain],
             host=hosts[chain],
-            centre=centres[chain],
-            scale=scales[chain],
+            standardization=news[chain],
             moments=moments[chain],
             log_time=log_time,
             log_process_time=log_process_time,
@@ -179,6 +197,38 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
         )
         for chain in range(n_chains)
     ]
+
+
+def standardize_apart(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
+    """Decide for each chain at the end of a window by its own draws alone: chains may be far apart still."""
+    return [_keep_apart(each, situation) for each in findings]
+
+
+def _keep_apart(own: Findings, situation: Situation) -> Decision:
+    """A chain's own new standardization, if any, and in new coordinates a new start for the time to a U-turn."""
+    stage = situation.stage
+    standardization = by_own_draws(own, stage.scale, counts_cost=situation.counts_cost)
+    is_new = standardization is not None
+    return Decision(
+        next_stage=situation.stage_index + 1,
+        is_agreed=False,
+        is_lost=own.is_lost,
+        host=None,
+        standardization=standardization,
+        moments=None,
+        log_time=_FIRST_LOG_TIME if is_new else own.log_time,
+        log_process_time=_FIRST_LOG_TIME if is_new else own.log_process_time,
+        event_rate=_first_event_rate(stage) if is_new else None,
+        integrator=situation.integrator,
+        trajectory_step=None,
+        length_tuner=None,
+        time_per_gradient=own.time_per_gradient,
+    )
+
+
+def _first_event_rate(stage: Stage) -> float:
+    """λ where a metric is new."""
+    return INITIAL_EVENT_RATE / stage.event_rate.u_turn_factor
 
 
 def _at_host(own: Findings, host: Findings | None) -> Findings:

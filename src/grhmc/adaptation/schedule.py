@@ -23,6 +23,7 @@ from grhmc.adaptation.tuners.scale_from_moments import FIXED, GEO, MCT
 
 _WINDOW_SHARES = (0.02, 0.02, 0.03, 0.04, 0.05, 0.05, 0.07)
 _HOT_WINDOWS = (1, 3)
+_FIRST_WITH_DIRECTIONS = 2
 FEWEST_DRAWS_TO_HEAT = 400
 _ROUND_SHARE, _SETTLING_SHARE = 0.08, 0.06
 _CROSSING_TIMES_SHARE = 0.2
@@ -58,6 +59,7 @@ def practical_stages(
     draw_spacing: float | None,
     u_turns_per_draw: float,
     tune_length: bool = False,
+    finds_directions: bool = False,
 ) -> list[Stage]:
     """Warm-up from an arbitrary start: growing windows, then rounds until the chains agree, then settling.
 
@@ -87,7 +89,7 @@ def practical_stages(
             is_hot=number in _HOT_WINDOWS and n_tune >= FEWEST_DRAWS_TO_HEAT,
             explores=number not in _HOT_WINDOWS,
             pools=number == len(windows) - 1,
-            scale=_window_rule(number, tuner),
+            scale=_window_rule(number, tuner, finds_directions),
             event_rate=event_rate(number >= len(windows) - 2),
         )
         for number, length in enumerate(windows)
@@ -115,7 +117,7 @@ def practical_stages(
             tune_length=tune_length and by_trajectories,
             pools=has_windows,
             round=number + 1 if has_windows else 0,
-            scale=_round_rule(number, tuner, is_first_stage=not has_windows),
+            scale=_round_rule(number, tuner, finds_directions, is_first_stage=not has_windows),
             event_rate=event_rate(number == 0),
         )
         for number, length in enumerate(rounds)
@@ -142,7 +144,7 @@ _LAST_WINDOW_CHANGE_TIME = 20.0
 # more where the scale is good already.
 
 
-def _window_rule(number: int, tuner: int) -> ScaleRule:
+def _window_rule(number: int, tuner: int, finds_directions: bool) -> ScaleRule:
     """The scale rule of one of the windows. All use GEO.
 
     A start far out in a tail of a normal inflates Var(q) and E[g²] by the same factor, so that GEO is right all the
@@ -153,18 +155,23 @@ def _window_rule(number: int, tuner: int) -> ScaleRule:
         return ScaleRule()
     if number == 0:
         return ScaleRule(tuner=GEO, window=FORGET, first_change=_FIRST_CHANGE_TIME)
-    return ScaleRule(tuner=GEO, window=SHIFT)
+    return ScaleRule(tuner=GEO, window=SHIFT, finds_directions=finds_directions and number >= _FIRST_WITH_DIRECTIONS)
 
 
-def _round_rule(number: int, tuner: int, *, is_first_stage: bool) -> ScaleRule:
+def _round_rule(number: int, tuner: int, finds_directions: bool, *, is_first_stage: bool) -> ScaleRule:
     """The scale rule of a round. The first begins with nothing, and keeps GEO's scale until it has seen enough."""
     if tuner == FIXED or (tuner == MCT and not is_first_stage):
         return ScaleRule()
     if is_first_stage:
         return ScaleRule(tuner=GEO if tuner == MCT else tuner, first_change=_FIRST_CHANGE_TIME)
     if number > 0 or tuner == GEO:
-        return ScaleRule(tuner=tuner, window=SHIFT)
-    return ScaleRule(tuner=tuner, window=FORGET, first_change=_LAST_WINDOW_CHANGE_TIME)
+        return ScaleRule(tuner=tuner, window=SHIFT, finds_directions=finds_directions)
+    return ScaleRule(
+        tuner=tuner,
+        window=FORGET,
+        first_change=_LAST_WINDOW_CHANGE_TIME,
+        finds_directions=finds_directions,
+    )
 
 
 def _crossing_time_rule() -> ScaleRule:

@@ -40,6 +40,8 @@ class ScaleRule:
         MCT: dual averaging's γ.
     anchor_factor : float
         MCT: dual averaging's μ as a multiple of log S at the stage's start.
+    finds_directions : bool
+        At the stage's end, estimate the directions that the diagonal scale leaves too wide or too narrow.
     """
 
     tuner: int = FIXED
@@ -52,6 +54,7 @@ class ScaleRule:
     median_spacing: float = 1.0
     gamma: float = FIRST_RUN_GAMMA
     anchor_factor: float = 0.0
+    finds_directions: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,11 @@ class Stage:
     round: int = 0
     scale: ScaleRule = field(default_factory=ScaleRule)
     event_rate: EventRateRule = field(default_factory=EventRateRule)
+
+    @property
+    def waits(self) -> bool:
+        """Whether chains wait at its end for what `grhmc.adaptation.pooling` decides, for all or for each."""
+        return self.pools or self.scale.finds_directions
 
 
 _HOT_ENERGY = 12.0

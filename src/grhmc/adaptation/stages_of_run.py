@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from grhmc.settings import RunSettings
 
 
-def warmup_stages(settings: RunSettings) -> list[Stage]:
+def warmup_stages(settings: RunSettings, dim: int) -> list[Stage]:
     """The warm-up these settings ask for, practical or published."""
     tuner = SCALE_TUNERS.get(settings.scale.tuner, FIXED)
     warmup = settings.warmup
@@ -35,13 +35,14 @@ def warmup_stages(settings: RunSettings) -> list[Stage]:
         u_turn_factor=settings.u_turn_factor,
         draw_spacing=settings.sample_interval,
         u_turns_per_draw=settings.u_turns_per_draw,
+        finds_directions=settings.max_rank(dim) > 0,
         tune_length=settings.discrete.u_turns_per_refreshment is None,
     )
 
 
-def stages_of_run(settings: RunSettings) -> list[Stage]:
+def stages_of_run(settings: RunSettings, dim: int) -> list[Stage]:
     """The warm-up, and then the stage whose draws are kept."""
-    return [*warmup_stages(settings), final_stage(settings)]
+    return [*warmup_stages(settings, dim), final_stage(settings)]
 
 
 def final_stage(settings: RunSettings) -> Stage:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grhmc.settings.names import ProcessName
+from grhmc.settings.names import Metric, ProcessName
 
 if TYPE_CHECKING:
     from grhmc.settings import Process
@@ -22,6 +22,10 @@ IntegratorOption = Annotated[
 ]
 ToleranceOption = Annotated[float | None, typer.Option(help="Of continuous: largest local error per step.")]
 TargetOption = Annotated[float | None, typer.Option(help="Of discrete: mean acceptance that the step is tuned to.")]
+MetricOption = Annotated[
+    Metric, typer.Option(help="Correlations on top of the scale: where they are worth their cost, never, or always.")
+]
+MaxRankOption = Annotated[int | None, typer.Option(min=1, help="Most directions of the low-rank metric.")]
 BudgetOption = Annotated[
     int, typer.Option(min=1, help="Gradients per draw that a chain may spend on average, before it gives up.")
 ]

@@ -75,6 +75,8 @@ class TunerSummary:
         The largest over parameters.
     n_diverging : int
         Draws marked as diverging.
+    metric_rank : int
+        k, the directions on top of the diagonal scale; the largest over chains.
     """
 
     tuner: str
@@ -90,3 +92,4 @@ class TunerSummary:
     event_rate: float
     r_hat: float
     n_diverging: int
+    metric_rank: int = 0

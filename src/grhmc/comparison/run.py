@@ -18,7 +18,7 @@ from grhmc.diagnosis import SamplingWarning, warn_of_several
 from grhmc.outcomes import SamplingError
 from grhmc.results.summaries import coordinates_of, effective_sample_size, iterate_parameters, largest_r_hat
 from grhmc.sampling import ELSEWHERE, sample
-from grhmc.settings import GRADIENT_BUDGET, SCALES, Process, ProcessName, Scale, Seed, parse_seed
+from grhmc.settings import GRADIENT_BUDGET, SCALES, Metric, Process, ProcessName, Scale, Seed, parse_seed
 
 if TYPE_CHECKING:
     import xarray
@@ -31,6 +31,8 @@ def compare(
     model: LogDensity,
     scales: Sequence[Scale] = ("vari", "isg", "mct", "geo"),
     *,
+    metric: Metric = "auto",
+    max_rank: int | None = None,
     draws: int = 1000,
     tune: int = 1000,
     chains: int = 4,
@@ -54,7 +56,7 @@ def compare(
         Tuners: "vari", "isg", "mct", "geo", "identity".
     seed : int, sequence of int or numpy.random.Generator, optional
         Of every run.
-    draws, tune, chains, cores, init, process, target_accept, gradient_budget, progress_bar
+    metric, max_rank, draws, tune, chains, cores, init, process, target_accept, gradient_budget, progress_bar
         As in `sample`, and so are the other names of some of them.
 
     Returns
@@ -89,6 +91,8 @@ def compare(
                 results[scale] = sample(
                     model,
                     scale=scale,
+                    metric=metric,
+                    max_rank=max_rank,
                     draws=draws,
                     tune=tune,
                     chains=chains,
@@ -187,6 +191,7 @@ def _summarize(tuner: str, result: xarray.DataTree, rows: Sequence[ComparisonRow
         event_rate=float(np.exp(np.log(tuning["event_rate"].values).mean())),
         r_hat=largest_r_hat(result),
         n_diverging=int(statistics["diverging"].sum()),
+        metric_rank=int(tuning["metric_rank"].max()) if "metric_rank" in tuning else 0,
     )
 
 

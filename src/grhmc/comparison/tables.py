@@ -81,6 +81,8 @@ def _tuner_cells(summaries: Sequence[TunerSummary]) -> tuple[list[str], list[lis
     }
     if any(summary.n_diverging for summary in summaries):
         columns["diver-\nging"] = lambda s: str(s.n_diverging)
+    if any(summary.metric_rank for summary in summaries):
+        columns["k"] = lambda s: str(s.metric_rank)
     rows = [[cell(summary) for cell in columns.values()] for summary in summaries]
     return list(columns), rows
 

@@ -11,7 +11,7 @@ import numpy as np
 from grhmc._jit import array_kernel, kernel
 from grhmc.dynamics.nystrom_tableau import TableauArrays
 from grhmc.dynamics.phase import Step
-from grhmc.dynamics.standardization import Standardization
+from grhmc.dynamics.standardization import Standardization, is_diagonal, to_parameters
 
 Weights = tuple[float, float, float, float, float, float]
 """Of position, momentum and force at the start of a step, then of the three at its end."""
@@ -88,6 +88,10 @@ def point_at(
     step: Step, standardization: Standardization, duration: float, fraction: float, output: np.ndarray
 ) -> None:
     """Position at `fraction` of the step in the units of the parameters; writes `output`, shape (dim,)."""
+    if not is_diagonal(standardization):
+        position_at(step, duration, fraction, output)
+        to_parameters(standardization, output, output)
+        return
     combine_points(
         step.position,
         step.momentum,

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from grhmc._jit import array_kernel, kernel
 from grhmc.density_pointer import DENSITY_PROTOTYPE, EXCEPTION, FINE, NON_FINITE_DENSITY, NON_FINITE_GRADIENT
 from grhmc.dynamics.aligned import aligned_zeros
-from grhmc.dynamics.standardization import Standardization
+from grhmc.dynamics.standardization import Standardization, apply_factor, to_parameters
 
 
 class Density(NamedTuple):
@@ -87,7 +87,7 @@ call_pointer: Any = _call_interpreted if config.DISABLE_JIT else _call_compiled 
 def evaluate_force(
     density: Density, standardization: Standardization, position: np.ndarray, force: np.ndarray
 ) -> tuple[int, float]:
-    """Evaluate log density and standardized force S g(m + S q̄); writes `force` and the scratch of `density`.
+    """Evaluate log density and standardized force F S g(m + S F q̄); writes `force` and the scratch of `density`.
 
     Returns
     -------
@@ -95,9 +95,7 @@ def evaluate_force(
         `FINE`, or what is wrong here; `force` is then meaningless.
     log_density : float
     """
-    point, centre, scale = density.point, standardization.centre, standardization.scale
-    for k in range(point.shape[0]):
-        point[k] = centre[k] + scale[k] * position[k]
+    to_parameters(standardization, position, density.point)
     return evaluate_at_point(density, standardization, force)
 
 
@@ -117,6 +115,7 @@ def evaluate_at_point(density: Density, standardization: Standardization, force:
     poison = _scale_gradient(standardization.scale, gradient, force)
     if poison != 0.0:
         return NON_FINITE_GRADIENT, -np.inf
+    apply_factor(standardization, force)
     return FINE, log_density
 
 

@@ -14,7 +14,7 @@ from grhmc.dynamics.density_call import Density, evaluate_at_point
 from grhmc.dynamics.double_bits import bits_of, double_of
 from grhmc.dynamics.nystrom_tableau import TableauArrays
 from grhmc.dynamics.phase import Step, StepEnd
-from grhmc.dynamics.standardization import Standardization
+from grhmc.dynamics.standardization import Standardization, is_diagonal, to_parameters
 
 
 @kernel
@@ -25,7 +25,7 @@ def attempt_step(
     step: Step,
     duration: float,
 ) -> tuple[int, int, StepEnd, float]:
-    """Integrate q̄'' = S g(m + S q̄) over `duration` from the start of `step`; writes its end and its later stages.
+    """Integrate q̄'' = F S g(m + S F q̄) over `duration` from the start of `step`; writes its end and its later stages.
 
     Stage i is q̄_i = q̄ + c_i h p̄ + h² Σ_j a_ij f_j; the last stage is the new position, and the new momentum is
     p̄ + h Σ_i b'_i f_i. The start is left untouched, so a rejected step can be tried again.
@@ -56,6 +56,8 @@ def attempt_step(
             _move_few(position, momentum, drift, rows, weights, centre, scale, step.end_position, density.point)
         else:
             _move_many(position, momentum, drift, rows, weights, centre, scale, step.end_position, density.point)
+        if not is_diagonal(standardization):
+            to_parameters(standardization, step.end_position, density.point)
         code, log_density = evaluate_at_point(density, standardization, forces[i])
         if code != FINE:
             return code, i, StepEnd(log_density, np.inf), np.inf

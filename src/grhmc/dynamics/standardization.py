@@ -1,4 +1,8 @@
-"""The affine change of variables q = m + S q̄ in which the dynamics run."""
+"""The affine change of variables q = m + S F q̄ in which the dynamics run, with F = I + U (Λ^½ − I) Uᵀ.
+
+S is the diagonal scale. F turns and stretches k directions, the columns of the orthonormal U; it is symmetric, and the
+identity where k = 0. In q̄ momenta are N(0, I) whatever S and F are, so processes need to know neither.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,158 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grhmc._jit import kernel
+from grhmc._jit import inner_array_kernel, kernel
+from grhmc.dynamics.aligned import aligned_zeros
 
 
 class Standardization(NamedTuple):
-    """Centre and diagonal scale, both changed in place by `restandardize`.
+    """Centre, diagonal scale and low-rank factor; all are changed in place.
 
     Attributes
     ----------
     centre : ndarray, shape (dim,)
         m, in the units of the parameters.
     scale : ndarray, shape (dim,)
-        The diagonal of S, all positive, in the units of the parameters. The mass matrix is S⁻².
+        The diagonal of S, all positive, in the units of the parameters. The mass matrix is (S F² S)⁻¹.
+    rank : ndarray of int, shape (1,)
+        k: how many directions are stretched.
+    directions : ndarray, shape (max_rank, dim)
+        Uᵀ in the first k rows.
+    stretch, shrinkage : ndarray, shape (max_rank,)
+        λ^½ − 1 and λ^(−½) − 1 of each: what F and its inverse add.
+    coefficients : ndarray, shape (max_rank,)
+        Scratch.
     """
 
     centre: np.ndarray
     scale: np.ndarray
+    rank: np.ndarray
+    directions: np.ndarray
+    stretch: np.ndarray
+    shrinkage: np.ndarray
+    coefficients: np.ndarray
+
+
+def init_standardization(centre: np.ndarray, scale: np.ndarray, max_rank: int = 0) -> Standardization:
+    """A diagonal one, with room for `max_rank` directions; copies its arguments."""
+    return Standardization(
+        centre=centre.copy(),
+        scale=scale.copy(),
+        rank=np.zeros(1, dtype=np.int64),
+        directions=aligned_zeros(max_rank, len(centre)),
+        stretch=np.zeros(max_rank),
+        shrinkage=np.zeros(max_rank),
+        coefficients=np.zeros(max_rank),
+    )
+
+
+def set_directions(standardization: Standardization, directions: np.ndarray, eigenvalues: np.ndarray) -> None:
+    """Replace U, shape (k, dim), and Λ, shape (k,); updates `standardization`. The position is left to the caller."""
+    k = len(eigenvalues)
+    standardization.rank[0] = k
+    standardization.directions[:k] = directions
+    standardization.stretch[:k] = np.sqrt(eigenvalues) - 1.0
+    standardization.shrinkage[:k] = 1.0 / np.sqrt(eigenvalues) - 1.0
+
+
+@kernel
+def is_diagonal(standardization: Standardization) -> bool:
+    """Whether F is the identity."""
+    return standardization.rank[0] == 0
+
+
+@kernel
+def extreme_eigenvalues(standardization: Standardization) -> tuple[float, float]:
+    """The smallest and the largest eigenvalue of F²."""
+    lowest = highest = 0.0
+    for j in range(standardization.rank[0]):
+        lowest = min(lowest, standardization.stretch[j])
+        highest = max(highest, standardization.stretch[j])
+    return (1.0 + lowest) ** 2, (1.0 + highest) ** 2
+
+
+@inner_array_kernel
+def _add_directions(
+    directions: np.ndarray, amounts: np.ndarray, rank: int, coefficients: np.ndarray, vector: np.ndarray
+) -> None:
+    """Add Σ_j amounts_j (U_j · v) U_j to the vector v; four directions a pass, so that v is read less often.
+
+    Called with `rank` above 0. Directions are orthonormal, so that a pass does not disturb the products of the next.
+    """
+    dim = vector.shape[0]
+    whole = rank - rank % 4
+    for j in range(0, whole, 4):
+        a = b = c = d = 0.0
+        for k in range(dim):
+            v = vector[k]
+            a += directions[j, k] * v
+            b += directions[j + 1, k] * v
+            c += directions[j + 2, k] * v
+            d += directions[j + 3, k] * v
+        coefficients[j], coefficients[j + 1] = amounts[j] * a, amounts[j + 1] * b
+        coefficients[j + 2], coefficients[j + 3] = amounts[j + 2] * c, amounts[j + 3] * d
+    for j in range(whole, rank):
+        a = 0.0
+        for k in range(dim):
+            a += directions[j, k] * vector[k]
+        coefficients[j] = amounts[j] * a
+    for j in range(0, whole, 4):
+        a, b, c, d = coefficients[j], coefficients[j + 1], coefficients[j + 2], coefficients[j + 3]
+        for k in range(dim):
+            first = a * directions[j, k] + b * directions[j + 1, k]
+            vector[k] += first + c * directions[j + 2, k] + d * directions[j + 3, k]
+    for j in range(whole, rank):
+        a = coefficients[j]
+        for k in range(dim):
+            vector[k] += a * directions[j, k]
+
+
+@kernel
+def apply_factor(standardization: Standardization, vector: np.ndarray) -> None:
+    """Multiply a vector by F; updates `vector`."""
+    rank = standardization.rank[0]
+    if rank > 0:
+        _add_directions(standardization.directions, standardization.stretch, rank, standardization.coefficients, vector)
+
+
+@kernel
+def apply_inverse_factor(standardization: Standardization, vector: np.ndarray) -> None:
+    """Multiply a vector by F⁻¹; updates `vector`."""
+    rank = standardization.rank[0]
+    if rank > 0:
+        _add_directions(
+            standardization.directions, standardization.shrinkage, rank, standardization.coefficients, vector
+        )
+
+
+@kernel
+def to_parameters(standardization: Standardization, position: np.ndarray, point: np.ndarray) -> None:
+    """Write q = m + S F q̄ to `point`, which may be `position` itself."""
+    for k in range(point.shape[0]):
+        point[k] = position[k]
+    apply_factor(standardization, point)
+    centre, scale = standardization.centre, standardization.scale
+    for k in range(point.shape[0]):
+        point[k] = centre[k] + scale[k] * point[k]
+
+
+@kernel
+def from_parameters(standardization: Standardization, point: np.ndarray, position: np.ndarray) -> None:
+    """Write q̄ = F⁻¹ S⁻¹ (q − m) to `position`, which may be `point` itself."""
+    centre, scale = standardization.centre, standardization.scale
+    for k in range(point.shape[0]):
+        position[k] = (point[k] - centre[k]) / scale[k]
+    apply_inverse_factor(standardization, position)
+
+
+@kernel
+def gradient_of_force(standardization: Standardization, force: np.ndarray, gradient: np.ndarray) -> None:
+    """Write the gradient g = S⁻¹ F⁻¹ f of the log density in the units of the parameters to `gradient`."""
+    for k in range(force.shape[0]):
+        gradient[k] = force[k]
+    apply_inverse_factor(standardization, gradient)
+    for k in range(force.shape[0]):
+        gradient[k] /= standardization.scale[k]
 
 
 @kernel
@@ -32,10 +172,10 @@ def restandardize(
     position: np.ndarray,
     force: np.ndarray,
 ) -> None:
-    """Change m and S while q stays where it is; updates `standardization`, `position` and `force` in place.
+    """Change m and S of a diagonal standardization while q stays where it is.
 
-    The standardized momentum is kept: it is N(0, I) in every standardization. The force S g(q) is rescaled, not
-    evaluated again.
+    Updates `standardization`, `position` and `force` in place. The standardized momentum is kept: it is N(0, I) in
+    every standardization. The force S g(q) is rescaled, not evaluated again.
 
     References
     ----------
@@ -49,8 +189,20 @@ def restandardize(
         scale[k] = new_scale[k]
 
 
-@kernel
-def destandardize(standardization: Standardization, point: np.ndarray) -> None:
-    """Turn a standardized position into one in the units of the parameters; updates `point`."""
-    for k in range(point.shape[0]):
-        point[k] = standardization.centre[k] + standardization.scale[k] * point[k]
+def change_factor(
+    standardization: Standardization,
+    new_centre: np.ndarray,
+    new_scale: np.ndarray,
+    directions: np.ndarray,
+    eigenvalues: np.ndarray,
+    position: np.ndarray,
+    force: np.ndarray,
+) -> None:
+    """`restandardize` that replaces U and Λ too; updates `standardization`, `position` and `force` in place."""
+    to_parameters(standardization, position, position)
+    gradient_of_force(standardization, force, force)
+    standardization.centre[:], standardization.scale[:] = new_centre, new_scale
+    set_directions(standardization, directions, eigenvalues)
+    from_parameters(standardization, position, position)
+    force *= new_scale
+    apply_factor(standardization, force)

@@ -14,8 +14,8 @@ from grhmc._jit import array_kernel, kernel
 from grhmc.dynamics.aligned import aligned_zeros
 from grhmc.dynamics.dense_output import Weights, position_at, position_weights
 from grhmc.dynamics.density_call import call_pointer
-from grhmc.dynamics.phase import Step
-from grhmc.dynamics.standardization import Standardization, destandardize
+from grhmc.dynamics.phase import Step, copy_to
+from grhmc.dynamics.standardization import Standardization, apply_factor, is_diagonal
 
 GAUSS_NODES = (0.5 - math.sqrt(0.15), 0.5, 0.5 + math.sqrt(0.15))
 GAUSS_WEIGHTS = (5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0)
@@ -42,18 +42,20 @@ class PathFunctions(NamedTuple):
 
 
 class PathIntegrals(NamedTuple):
-    """Integrals over the present interval, of standardized positions.
+    """Integrals over the present interval, of the scaled positions y = F q̄, so that q = m + S y.
 
     Attributes
     ----------
     position, position_squared : ndarray, shape (dim,)
-        ∫ q̄ dt and ∫ q̄² dt: about the centre, so that nothing cancels when a posterior is far from zero.
+        ∫ y dt and ∫ y² dt: about the centre, so that nothing cancels when a posterior is far from zero.
     functions : ndarray, shape (n_functions,)
         Of users' functions of q.
     duration : ndarray, shape (1,)
         Process time.
     point : ndarray, shape (dim,)
         Scratch.
+    ends : ndarray, shape (6, dim)
+        Scratch: both ends of a step, times F.
     """
 
     position: np.ndarray
@@ -61,6 +63,7 @@ class PathIntegrals(NamedTuple):
     functions: np.ndarray
     duration: np.ndarray
     point: np.ndarray
+    ends: np.ndarray
 
 
 def init_path_functions(address: int, user_data: int, n_functions: int) -> PathFunctions:
@@ -70,7 +73,14 @@ def init_path_functions(address: int, user_data: int, n_functions: int) -> PathF
 
 def init_path_integrals(dim: int, n_functions: int) -> PathIntegrals:
     """Integrals of nothing yet."""
-    return PathIntegrals(aligned_zeros(dim), aligned_zeros(dim), np.zeros(n_functions), np.zeros(1), aligned_zeros(dim))
+    return PathIntegrals(
+        aligned_zeros(dim),
+        aligned_zeros(dim),
+        np.zeros(n_functions),
+        np.zeros(1),
+        aligned_zeros(dim),
+        aligned_zeros(6, dim),
+    )
 
 
 @kernel
@@ -88,13 +98,27 @@ def integrate_path(
     first = position_weights(from_fraction + GAUSS_NODES[0] * span, duration)
     middle = position_weights(from_fraction + GAUSS_NODES[1] * span, duration)
     last = position_weights(from_fraction + GAUSS_NODES[2] * span, duration)
+    position, momentum, force = step.position, step.momentum, step.stage_forces[0]
+    end_position, end_momentum, end_force = step.end_position, step.end_momentum, step.stage_forces[-1]
+    if not is_diagonal(standardization):
+        ends = integrals.ends
+        copy_to(position, ends[0])
+        copy_to(momentum, ends[1])
+        copy_to(force, ends[2])
+        copy_to(end_position, ends[3])
+        copy_to(end_momentum, ends[4])
+        copy_to(end_force, ends[5])
+        for row in range(6):
+            apply_factor(standardization, ends[row])
+        position, momentum, force = ends[0], ends[1], ends[2]
+        end_position, end_momentum, end_force = ends[3], ends[4], ends[5]
     _add_part(
-        step.position,
-        step.momentum,
-        step.stage_forces[0],
-        step.end_position,
-        step.end_momentum,
-        step.stage_forces[-1],
+        position,
+        momentum,
+        force,
+        end_position,
+        end_momentum,
+        end_force,
         first,
         middle,
         last,
@@ -188,6 +212,7 @@ def integrate_functions(
     point = integrals.point
     for node in range(3):
         position_at(step, duration, from_fraction + GAUSS_NODES[node] * span, point)
+        apply_factor(standardization, point)
         code = _add_functions_at_point(integrals, functions, standardization, GAUSS_WEIGHTS[node] * span * duration)
         if code != 0:
             return code
@@ -198,9 +223,11 @@ def integrate_functions(
 def _add_functions_at_point(
     integrals: PathIntegrals, functions: PathFunctions, standardization: Standardization, weight: float
 ) -> int:
-    """Add `weight` times the functions at the standardized position in `integrals.point`, which is overwritten."""
-    destandardize(standardization, integrals.point)
-    code = call_pointer(functions.address, functions.user_data, integrals.point, functions.output, functions.unused)
+    """Add `weight` times the functions at the scaled position in `integrals.point`, which is overwritten."""
+    point = integrals.point
+    for k in range(point.shape[0]):
+        point[k] = standardization.centre[k] + standardization.scale[k] * point[k]
+    code = call_pointer(functions.address, functions.user_data, point, functions.output, functions.unused)
     if code == 0:
         for k in range(functions.output.shape[0]):
             integrals.functions[k] += weight * functions.output[k]
@@ -212,10 +239,12 @@ def add_point(
     integrals: PathIntegrals, functions: PathFunctions, position: np.ndarray, standardization: Standardization
 ) -> int:
     """Add one point with weight one, for averages over draws; updates `integrals`. Returns the functions' code."""
+    point = integrals.point
+    copy_to(position, point)
+    apply_factor(standardization, point)
     for k in range(position.shape[0]):
-        integrals.position[k] += position[k]
-        integrals.position_squared[k] += position[k] * position[k]
-        integrals.point[k] = position[k]
+        integrals.position[k] += point[k]
+        integrals.position_squared[k] += point[k] * point[k]
     integrals.duration[0] += 1.0
     if functions.address == 0:
         return 0

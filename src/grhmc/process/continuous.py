@@ -9,6 +9,7 @@ Tran & Kleppe (2024), "Tuning diagonal scale matrices for HMC".
 from __future__ import annotations
 
 from grhmc._jit import inner_kernel, kernel
+from grhmc.adaptation.tuners.draw_sample import observe_state
 from grhmc.adaptation.tuners.event_rate import tuned_event_rate
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
 from grhmc.density_pointer import EXCEPTION, FINE
@@ -89,9 +90,12 @@ def advance_one_step(process: Process, records: Records) -> int:
     clock.n_steps += 1
     was_cut = fraction < 1.0 and is_as_good_as_steps(process.tableau)
     observe_step(process, records, duration, end, was_cut)
+    n_draws = clock.draw_index
     code, integrated = record_step(process, records, duration, end)
     if code != 0 or commit_step(process, duration, end, integrated) != 0:
         return RAISED_OUTCOME
+    if settings.scale != FIXED and clock.draw_index > n_draws:
+        observe_state(process.draw_sample, step, process.standardization)
     clock.remaining = 0.0 if is_due else clock.remaining - over_step
     clock.path_rate_integral += over_step
     if settings.scale == MCT:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from grhmc._jit import inner_kernel, kernel
+from grhmc.adaptation.tuners.draw_sample import observe_state
 from grhmc.adaptation.tuners.dual_averaging import observe
 from grhmc.adaptation.tuners.moments import observe_draw
 from grhmc.adaptation.tuners.momentum_time import observe_position
@@ -127,7 +128,8 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
     if clock.trajectory_index >= settings.trajectories_per_draw and record_trajectories(process, records) != 0:
         return RAISED_OUTCOME
     if settings.scale != FIXED:
-        observe_draw(process.moments, step, process.standardization, clock.refreshment_time)
+        observe_draw(process.moments, step, process.standardization, clock.refreshment_time, process.scratch)
+        observe_state(process.draw_sample, step, process.standardization)
         change_scale_at_event(process)
     return RUNNING
 

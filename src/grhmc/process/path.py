@@ -18,6 +18,7 @@ from grhmc.dynamics.phase import (
     remember,
     return_to,
 )
+from grhmc.dynamics.standardization import from_parameters, to_parameters
 from grhmc.dynamics.step_control import NOT_FINITE_FACTOR, step_factor
 from grhmc.events.rates import CONSTANT_RATE, rate_integral
 from grhmc.events.refreshment import draw_momentum
@@ -41,9 +42,7 @@ _SMALLEST_ORBIT = 1e-4
 def place(process: Process, point: np.ndarray, step_size: float) -> int:
     """Put a chain at `point` (in the units of the parameters) with a fresh momentum; returns the density's code."""
     clock, settings, step = process.clock[0], process.settings[0], process.step
-    centre, scale = process.standardization.centre, process.standardization.scale
-    for k in range(point.shape[0]):
-        step.position[k] = (point[k] - centre[k]) / scale[k]
+    from_parameters(process.standardization, point, step.position)
     code, log_density = evaluate_force(process.density, process.standardization, step.position, step.stage_forces[0])
     clock.n_gradients += 1
     if code != FINE:
@@ -90,9 +89,7 @@ def attempt(process: Process, duration: float) -> tuple[int, StepEnd, float]:
 def note_highest(process: Process, log_density: float) -> None:
     """Remember the end of the step as the place of the highest log density, rejected or not."""
     process.clock[0].highest_log_density = log_density
-    centre, scale, end = process.standardization.centre, process.standardization.scale, process.step.end_position
-    for k in range(end.shape[0]):
-        process.highest[k] = centre[k] + scale[k] * end[k]
+    to_parameters(process.standardization, process.step.end_position, process.highest)
 
 
 @inner_kernel

@@ -9,6 +9,7 @@ from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.dense_output import point_at
 from grhmc.dynamics.density_call import evaluate_at_point
 from grhmc.dynamics.phase import StepEnd, copy_to
+from grhmc.dynamics.standardization import extreme_eigenvalues, is_diagonal, to_parameters
 from grhmc.dynamics.time_averages import (
     add_point,
     integrate_and_move,
@@ -75,9 +76,7 @@ def record_step(process: Process, records: Records, duration: float, end: StepEn
 def record_state(process: Process, records: Records, row: int, acceptance: float, step_size: float) -> None:
     """Write the present state as a draw, with its statistics."""
     clock, step = process.clock[0], process.step
-    centre, scale, draw = process.standardization.centre, process.standardization.scale, records.draws[row]
-    for k in range(draw.shape[0]):
-        draw[k] = centre[k] + scale[k] * step.position[k]
+    to_parameters(process.standardization, step.position, records.draws[row])
     energy = clock.kinetic_energy - clock.log_density
     _write_statistics(process, records, row, clock.log_density, energy, clock.time)
     records.statistics[row, STEP_SIZE] = step_size
@@ -107,7 +106,7 @@ def commit_step(process: Process, duration: float, end: StepEnd, integrated: flo
     clock, settings, step, integrals = process.clock[0], process.settings[0], process.step, process.integrals
     share, code = 0.0, 0
     if settings.draws_per_interval > 0 and clock.draw_index < settings.n_draws:
-        if integrated > 0.0:
+        if integrated > 0.0 or not is_diagonal(process.standardization):
             code = _integrate(process, duration, integrated, 1.0)
         else:
             share = 1.0
@@ -204,10 +203,8 @@ def passes_test(process: Process, energy: float) -> bool:
 @kernel
 def _write_path_start(process: Process, records: Records, row: int, time: float) -> None:
     """Write the start of the present path as the draw at `time`."""
-    clock, draw, start = process.clock[0], records.draws[row], process.path_start[0]
-    centre, scale = process.standardization.centre, process.standardization.scale
-    for k in range(draw.shape[0]):
-        draw[k] = centre[k] + scale[k] * start[k]
+    clock = process.clock[0]
+    to_parameters(process.standardization, process.path_start[0], records.draws[row])
     _write_statistics(process, records, row, clock.path_log_density, clock.path_energy, time)
 
 
@@ -285,6 +282,10 @@ def record_history(process: Process, records: Records) -> None:
     records.history_time[row] = clock.time
     records.history_event_rate[row] = clock.event_rate
     records.history_gradients[row] = clock.n_gradients
+    records.history_rank[row] = process.standardization.rank[0]
+    smallest, largest = extreme_eigenvalues(process.standardization)
+    records.history_smallest_eigenvalue[row] = smallest
+    records.history_largest_eigenvalue[row] = largest
     copy_to(process.standardization.scale, records.history_scale[row])
     copy_to(process.standardization.centre, records.history_centre[row])
     clock.history_index += 1

@@ -11,6 +11,7 @@ import dataclasses
 import numpy as np
 
 from grhmc._kernel_struct import passed_by_reference
+from grhmc.adaptation.tuners.draw_sample import DrawSample, init_draw_sample
 from grhmc.adaptation.tuners.dual_averaging import DualAveraging
 from grhmc.adaptation.tuners.event_rate import EventRateTuner, init_event_rate_tuner
 from grhmc.adaptation.tuners.mct import CrossingTimeTuner, init_crossing_time_tuner
@@ -21,7 +22,7 @@ from grhmc.dynamics.aligned import aligned_zeros
 from grhmc.dynamics.density_call import Density, init_density
 from grhmc.dynamics.nystrom_tableau import TableauArrays
 from grhmc.dynamics.phase import Step, init_step
-from grhmc.dynamics.standardization import Standardization
+from grhmc.dynamics.standardization import Standardization, init_standardization
 from grhmc.dynamics.time_averages import PathFunctions, PathIntegrals, init_path_integrals
 from grhmc.process.statistics import STATISTICS
 
@@ -148,6 +149,7 @@ class Process:
     """(n_stages,) trapezoidal quadrature for a step that was cut short: only its ends are on the path."""
     previous_moments: RunningMoments
     moments: RunningMoments
+    draw_sample: DrawSample
     crossing: CrossingTimeTuner
     rate_tuner: EventRateTuner
     step_tuner: DualAveraging
@@ -181,6 +183,9 @@ class Records:
     history_scale: np.ndarray
     history_centre: np.ndarray
     history_event_rate: np.ndarray
+    history_rank: np.ndarray
+    history_smallest_eigenvalue: np.ndarray
+    history_largest_eigenvalue: np.ndarray
     history_gradients: np.ndarray
 
 
@@ -195,6 +200,8 @@ def init_process(
     scale: np.ndarray,
     event_rate: float,
     rng: np.random.Generator,
+    max_rank: int = 0,
+    sample_capacity: int = 0,
 ) -> Process:
     """Allocate a chain's state; `place` in process.path puts it at its starting point."""
     clock = np.zeros(1, dtype=CLOCK_DTYPE).view(np.recarray)
@@ -205,7 +212,7 @@ def init_process(
         density=init_density(address, user_data, dim),
         functions=functions,
         tableau=tableau,
-        standardization=Standardization(centre.copy(), scale.copy()),
+        standardization=init_standardization(centre, scale, max_rank),
         step=init_step(dim, tableau.nodes.shape[0]),
         path_start=aligned_zeros(3, dim),
         remembered=aligned_zeros(3, dim),
@@ -214,6 +221,7 @@ def init_process(
         cut_weights=_cut_weights(tableau),
         previous_moments=init_moments(dim),
         moments=init_moments(dim),
+        draw_sample=init_draw_sample(dim, sample_capacity),
         crossing=init_crossing_time_tuner(scale),
         rate_tuner=init_event_rate_tuner(event_rate),
         step_tuner=init_step_tuner(1.0),
@@ -262,6 +270,9 @@ def init_records(
             history_scale=aligned_zeros(n_history, dim),
             history_centre=aligned_zeros(n_history, dim),
             history_event_rate=np.zeros(n_history),
+            history_rank=np.zeros(n_history, dtype=np.int64),
+            history_smallest_eigenvalue=np.zeros(n_history),
+            history_largest_eigenvalue=np.zeros(n_history),
             history_gradients=np.zeros(n_history, dtype=np.int64),
         )
         for chain in range(n_chains)

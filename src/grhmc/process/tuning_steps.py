@@ -18,7 +18,7 @@ from grhmc.adaptation.tuners.moments import observe_path
 from grhmc.adaptation.tuners.p_square import observe_sample
 from grhmc.adaptation.tuners.scale_from_moments import MCT, clamp_scale, propose_from_moments
 from grhmc.dynamics.dense_output import point_at
-from grhmc.dynamics.standardization import restandardize
+from grhmc.dynamics.standardization import is_diagonal, restandardize
 from grhmc.process.state import APPLY_AT_CROSSING, Process
 
 
@@ -104,9 +104,12 @@ def change_scale_at_crossing(process: Process, coordinate: int) -> None:
 
 @inner_kernel
 def change_scale_at_event(process: Process) -> None:
-    """Apply the tuner's present proposal; called just before the momentum is refreshed."""
+    """Apply the tuner's present proposal; called just before the momentum is refreshed.
+
+    Not where directions are stretched: they go with the scale that they were estimated on, until the stage ends.
+    """
     clock, settings, step = process.clock[0], process.settings[0], process.step
-    if clock.time < settings.first_change_time:
+    if clock.time < settings.first_change_time or not is_diagonal(process.standardization):
         return
     standardization = process.standardization
     new_centre, new_scale = process.scratch[0], process.scratch[1]

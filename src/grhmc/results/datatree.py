@@ -266,14 +266,20 @@ def _time_average(
     )
 
 
+_OWN_DIMENSIONS = {"places": ["place"], "metric_eigenvalues": ["direction"], "metric_directions": ["direction"]}
+# Of variables of the group "tuning" that have one beside chain and parameter.
+
+
 def _tuning(records: Sequence[ChainRecord], coordinates: Mapping[str, Any], process: str | None) -> xarray.Dataset:
     dim = len(coordinates[UNCONSTRAINED])
     variables, dims = {}, {}
     for name in records[0].tuning:
         per_chain = [np.asarray(record.tuning[name]) for record in records]
-        is_history = name.startswith("history_")
-        variables[name] = _stack_padded(per_chain) if is_history else np.stack(per_chain)
-        axes = ["history"] if is_history else ["place"] if name == "places" else []
+        axes = ["history"] if name.startswith("history_") else _OWN_DIMENSIONS.get(name, [])[:]
+        is_padded = axes in (["history"], ["direction"])
+        if axes == ["direction"] and not any(len(rows) for rows in per_chain):
+            continue
+        variables[name] = _stack_padded(per_chain) if is_padded else np.stack(per_chain)
         if variables[name].shape[1 + len(axes) :] == (dim,):
             axes.append(UNCONSTRAINED)
         dims[name] = axes

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.adaptation.stage import Stage
+from grhmc.adaptation.tuners.draw_sample import begin_sample
 from grhmc.adaptation.tuners.momentum_time import (
     CLOSEST_DRAWS,
     LENGTH_RANGES,
@@ -21,6 +22,7 @@ from grhmc.adaptation.tuners.step_size import init_step_tuner, tuned_step
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import GO_ON, STOP, STOPPED
+from grhmc.dynamics.standardization import to_parameters
 from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
 from grhmc.events.refreshment import draw_hot_momentum
 from grhmc.outcomes import InitializationError, Outcome
@@ -131,6 +133,8 @@ class Chain:
             scale=scale,
             event_rate=event_rate,
             rng=rng,
+            max_rank=settings.max_rank(model.dim),
+            sample_capacity=settings.sample_capacity(model.dim),
         )
         self.n_warmup_rows = n_warmup_rows(settings, stages)
         if records is None:
@@ -173,7 +177,7 @@ class Chain:
                 self.n_repeats += 1
                 self._begin_stage(self.stage_index)
                 self.outcome = Outcome.RUNNING
-            elif self.stage.pools:
+            elif self.stage.waits:
                 self.outcome = Outcome.WAITING
             else:
                 self.go_on(self.stage_index + 1)
@@ -209,8 +213,7 @@ class Chain:
     def _note_place(self) -> None:
         """Remember where a window has led to, for a look back at the end of the run."""
         if self.stage.explores:
-            standardization = self.process.standardization
-            self.places[self.n_places] = standardization.centre + standardization.scale * self.process.step.position
+            to_parameters(self.process.standardization, self.process.step.position, self.places[self.n_places])
             self.n_places += 1
 
     def use_integrator(self, integrator: str) -> None:
@@ -242,6 +245,7 @@ class Chain:
         self.stage_index = stage_index
         stage, clock, process = self.stage, self.process.clock, self.process
         begin_scale_tuner(process, stage.scale)
+        begin_sample(process.draw_sample, stage.n_draws)
         begin_event_rate_tuner(process, stage.event_rate)
         if stage.by_trajectories:
             look_for_noise(self)

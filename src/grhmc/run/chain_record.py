@@ -50,14 +50,19 @@ def tuning_record(chain: ChainState) -> dict[str, np.ndarray]:
     at_sampling_start = dict(zip(AT_SAMPLING_START, chain.sampling_start, strict=True))
     warmup = at_sampling_start if sampling else {name: clock[name] for name in AT_SAMPLING_START}
     elapsed = clock.time - (at_sampling_start["time"] if sampling else clock.stage_start_time)
+    standardization = chain.process.standardization
+    rank = int(standardization.rank[0])
     n_crossings = np.maximum(chain.process.n_crossings, 1)
     return {
-        "scale": chain.process.standardization.scale.copy(),
+        "scale": standardization.scale.copy(),
+        "metric_rank": np.array(rank),
+        "metric_eigenvalues": (1.0 + standardization.stretch[:rank]) ** 2,
+        "metric_directions": standardization.directions[:rank].copy(),
         "agreed": np.array(chain.is_agreed),
         "n_moves": np.array(chain.n_moves),
         "places": np.vstack([chain.places, chain.process.highest]),
         "density_noise": np.array(max(chain.noise, 0.0)),
-        "centre": chain.process.standardization.centre.copy(),
+        "centre": standardization.centre.copy(),
         "event_rate": np.array(clock.event_rate),
         "step_size": np.array(clock.trajectory_step if chain.is_discrete else clock.step_size),
         "time_to_u_turn": np.exp(tuner.log_process_time[0]),
@@ -75,6 +80,9 @@ def tuning_record(chain: ChainState) -> dict[str, np.ndarray]:
         "history_scale": records.history_scale[:n_rows],
         "history_centre": records.history_centre[:n_rows],
         "history_event_rate": records.history_event_rate[:n_rows],
+        "history_metric_rank": records.history_rank[:n_rows],
+        "history_smallest_eigenvalue": records.history_smallest_eigenvalue[:n_rows],
+        "history_largest_eigenvalue": records.history_largest_eigenvalue[:n_rows],
         "history_n_gradients": records.history_gradients[:n_rows],
     }
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.density_pointer import EXCEPTION, FINE
+from grhmc.dynamics.standardization import apply_factor, to_parameters
 from grhmc.process.discrete import LARGEST_STEP_DIVISION
 
 if TYPE_CHECKING:
@@ -98,8 +99,11 @@ def look_for_noise(chain: ChainState) -> None:
     process, step = chain.process, chain.trajectory_step
     is_first = chain.noise < 0.0
     if is_first or chain.noise > 0.0 or process.clock[0].refreshment_time > _MANY_STEPS * step:
-        centre, scale = process.standardization
-        point, direction = centre + scale * process.step.position, scale * process.step.momentum
+        standardization, direction = process.standardization, process.step.momentum.copy()
+        point = np.empty_like(direction)
+        to_parameters(standardization, process.step.position, point)
+        apply_factor(standardization, direction)
+        direction *= standardization.scale
         chain.noise, n_gradients = measure_noise(chain.model, point, direction, step)
         process.clock.n_gradients += n_gradients
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
-from grhmc.adaptation.pooling import Decision, Findings, Situation, pool
+from threadpoolctl import threadpool_limits
+
+from grhmc.adaptation.pooling import Decision, Findings, Situation, pool, standardize_apart
+from grhmc.adaptation.tuners.draw_sample import kept_draws
 from grhmc.adaptation.tuners.moments import forget
 from grhmc.adaptation.tuners.momentum_time import init_length_tuner
 from grhmc.adaptation.tuners.step_size import started_step_tuner
-from grhmc.dynamics.standardization import Standardization, restandardize
+from grhmc.dynamics.standardization import Standardization
 from grhmc.events.refreshment import draw_momentum
 from grhmc.run.chain import Chain
+from grhmc.run.standardize import standardize
 
 
 def adapt_across_chains(chains: Sequence[Chain]) -> None:
@@ -23,16 +29,27 @@ def adapt_across_chains(chains: Sequence[Chain]) -> None:
         is_discrete=first.is_discrete,
         integrator=first.integrator,
         chooses_integrator=first.settings.chooses_integrator,
+        counts_cost=first.settings.metric.kind == "auto",
     )
-    decisions = pool([findings_of(chain) for chain in chains], situation)
+    decide = pool if first.stage.pools else standardize_apart
+    with single_blas_thread():
+        decisions = decide([findings_of(chain) for chain in chains], situation)
     for chain, decision in zip(chains, decisions, strict=True):
         apply(chain, decision)
+
+
+def single_blas_thread() -> AbstractContextManager[Any]:
+    """Matrices here are small: several threads would take fifty times as long, and their sums depend on how many.
+
+    No log density is evaluated meanwhile.
+    """
+    return threadpool_limits(limits=1, user_api="blas")
 
 
 def findings_of(chain: Chain) -> Findings:
     """What the chain brings to cross-chain adaptation."""
     process, clock = chain.process, chain.process.clock[0]
-    centre, scale = process.standardization
+    positions, gradients = kept_draws(process.draw_sample)
     return Findings(
         position=process.step.position.copy(),
         force=process.step.stage_forces[0].copy(),
@@ -41,9 +58,11 @@ def findings_of(chain: Chain) -> Findings:
         accepted_step=float(clock.accepted_step),
         error_ratio=float(clock.error_ratio),
         has_stepped=bool(clock.n_steps > 0),
-        standardization=Standardization(centre.copy(), scale.copy()),
+        standardization=Standardization(*(part.copy() for part in process.standardization)),
         moments=process.moments,
         previous_moments=process.previous_moments,
+        positions=positions,
+        gradients=gradients,
         log_time=float(process.rate_tuner.log_time[0]),
         log_process_time=float(process.rate_tuner.log_process_time[0]),
         step_tuner=copy.deepcopy(process.step_tuner),
@@ -58,9 +77,8 @@ def apply(chain: Chain, decision: Decision) -> None:
     process = chain.process
     if decision.host is not None:
         _move_to(chain, decision.host)
-    if decision.centre is not None and decision.scale is not None:
-        step = process.step
-        restandardize(process.standardization, decision.centre, decision.scale, step.position, step.stage_forces[0])
+    if decision.standardization is not None:
+        standardize(process, *decision.standardization)
     if decision.moments is not None:
         forget(process.previous_moments)
         for own, common in zip(process.moments, decision.moments, strict=True):
@@ -87,7 +105,8 @@ def _move_to(chain: Chain, host: Findings) -> None:
     The momentum is fresh: its own may be that of a fall through a million of log density, and carry it away again.
     """
     process = chain.process
-    process.standardization.centre[:], process.standardization.scale[:] = host.standardization
+    for own, part in zip(process.standardization, host.standardization, strict=True):
+        own[:] = part
     process.step.position[:], process.step.stage_forces[0] = host.position, host.force
     for name in ("log_density", "step_size", "accepted_step", "error_ratio"):
         process.clock[name] = getattr(host, name)

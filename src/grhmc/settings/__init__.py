@@ -1,5 +1,6 @@
 """Every setting of a run, validated on construction. Frozen: what a chain was started with cannot change under it."""
 
+from grhmc.settings.metric import MetricSettings
 from grhmc.settings.names import (
     CONTINUOUS_INTEGRATORS,
     DEFAULT_TARGET_ACCEPT,
@@ -11,6 +12,7 @@ from grhmc.settings.names import (
     DiscreteIntegrator,
     EventRateKind,
     LengthLaw,
+    Metric,
     Momentum,
     ProcessName,
     Scale,
@@ -36,6 +38,8 @@ __all__ = [
     "DiscreteIntegrator",
     "EventRateKind",
     "LengthLaw",
+    "Metric",
+    "MetricSettings",
     "Momentum",
     "PaperWarmup",
     "Process",

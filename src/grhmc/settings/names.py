@@ -6,6 +6,7 @@ import math
 from typing import Literal, get_args
 
 Scale = Literal["geo", "isg", "vari", "mct", "identity"]
+Metric = Literal["auto", "diagonal", "low_rank"]
 ProcessName = Literal["discrete", "continuous"]
 DiscreteIntegrator = Literal["auto", "splitting", "leapfrog"]
 ContinuousIntegrator = Literal["splitting", "rkn43", "rkn64"]
@@ -15,6 +16,7 @@ EventRateKind = Literal["constant", "arc_length"]
 WarmupName = Literal["practical", "paper"]
 
 SCALES: tuple[Scale, ...] = get_args(Scale)
+METRICS: tuple[Metric, ...] = get_args(Metric)
 PROCESSES: tuple[ProcessName, ...] = get_args(ProcessName)
 DISCRETE_INTEGRATORS: tuple[DiscreteIntegrator, ...] = get_args(DiscreteIntegrator)
 CONTINUOUS_INTEGRATORS: tuple[ContinuousIntegrator, ...] = get_args(ContinuousIntegrator)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from grhmc.argument_checks import check_count, check_number
+from grhmc.settings.metric import MetricSettings
 from grhmc.settings.names import DEFAULT_TOLERANCES
 from grhmc.settings.process import Continuous, Discrete, Process
 from grhmc.settings.scale import ScaleSettings
@@ -16,6 +17,9 @@ from grhmc.settings.warmup import PaperWarmup
 
 GRADIENT_BUDGET = 1000
 """Gradients per draw that a chain may spend, on average: about what NUTS may with a tree depth of at most 10."""
+
+_FEWEST_KEPT, _KEPT_BY_ALL = 100, 400
+# Draws with gradients that each chain, and all together, keep of a stage.
 
 ONE_DRAW_BUDGET = 200
 """Times as many may go into one draw."""
@@ -57,6 +61,7 @@ class RunSettings:
     seed : int, tuple of int, or None
     process : Discrete or Continuous
     scale : ScaleSettings
+    metric : MetricSettings
     save_warmup, progress_bar, check_gradient : bool
     gradient_budget : int
         Gradients per draw, on average over warm-up and sampling, that a chain may spend.
@@ -78,6 +83,7 @@ class RunSettings:
     seed: int | tuple[int, ...] | None = None
     process: Process = field(default_factory=Discrete)
     scale: ScaleSettings = field(default_factory=ScaleSettings)
+    metric: MetricSettings = field(default_factory=MetricSettings)
     save_warmup: bool = False
     progress_bar: bool = True
     check_gradient: bool = True
@@ -154,6 +160,14 @@ class RunSettings:
     def tests_paths(self) -> bool:
         """Whether paths of the continuous process that change the energy may be rejected, while sampling."""
         return self.continuous.tests_paths
+
+    def max_rank(self, dim: int) -> int:
+        """Directions that a chain of `dim` parameters has room for; 0: the metric stays diagonal."""
+        return 0 if self.warmup is not None else self.metric.room(dim, self.scale)
+
+    def sample_capacity(self, dim: int) -> int:
+        """Draws of a stage that a chain keeps to estimate directions from."""
+        return max(_FEWEST_KEPT, -(-_KEPT_BY_ALL // self.chains)) if self.max_rank(dim) else 0
 
     @property
     def n_threads(self) -> int:

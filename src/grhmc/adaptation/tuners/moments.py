@@ -13,7 +13,7 @@ import numpy as np
 from grhmc._jit import kernel
 from grhmc.dynamics.dense_output import position_at
 from grhmc.dynamics.phase import Step, copy_to
-from grhmc.dynamics.standardization import Standardization
+from grhmc.dynamics.standardization import Standardization, gradient_of_force, to_parameters
 from grhmc.dynamics.time_averages import GAUSS_NODES, GAUSS_WEIGHTS
 
 
@@ -77,14 +77,14 @@ def observe_path(
     The stages' quadrature weights integrate any function of q to the order of the method, so the gradients that the
     step has used anyway are enough.
     """
-    centre, scale = standardization.centre, standardization.scale
     for node in range(3):
         weight = GAUSS_WEIGHTS[node] * duration
         moments.weights[0] += weight
         share = weight / moments.weights[0]
         position_at(step, duration, GAUSS_NODES[node], scratch)
+        to_parameters(standardization, scratch, scratch)
         for k in range(scratch.shape[0]):
-            value = centre[k] + scale[k] * scratch[k]
+            value = scratch[k]
             deviation = value - moments.position_mean[k]
             moments.position_mean[k] += share * deviation
             moments.position_spread[k] += weight * deviation * (value - moments.position_mean[k])
@@ -92,27 +92,34 @@ def observe_path(
         weight = quadrature_weights[stage] * duration
         moments.weights[1] += weight
         share = weight / moments.weights[1]
+        gradient_of_force(standardization, step.stage_forces[stage], scratch)
         for k in range(scratch.shape[0]):
-            value = step.stage_forces[stage, k] / scale[k]
+            value = scratch[k]
             deviation = value - moments.gradient_mean[k]
             moments.gradient_mean[k] += share * deviation
             moments.gradient_spread[k] += weight * deviation * (value - moments.gradient_mean[k])
 
 
 @kernel
-def observe_draw(moments: RunningMoments, step: Step, standardization: Standardization, weight: float) -> None:
-    """Add the point at the start of `step`, which is the present state; updates `moments`."""
+def observe_draw(
+    moments: RunningMoments, step: Step, standardization: Standardization, weight: float, scratch: np.ndarray
+) -> None:
+    """Add the point at the start of `step`, which is the present state; updates `moments`, overwrites `scratch`.
+
+    `scratch` has shape (2, dim).
+    """
     moments.weights[0] += weight
     moments.weights[1] += weight
     share = weight / moments.weights[0], weight / moments.weights[1]
-    force = step.stage_forces[0]
-    for k in range(force.shape[0]):
-        scale = standardization.scale[k]
-        value = standardization.centre[k] + scale * step.position[k]
+    point, gradient = scratch[0], scratch[1]
+    to_parameters(standardization, step.position, point)
+    gradient_of_force(standardization, step.stage_forces[0], gradient)
+    for k in range(point.shape[0]):
+        value = point[k]
         deviation = value - moments.position_mean[k]
         moments.position_mean[k] += share[0] * deviation
         moments.position_spread[k] += weight * deviation * (value - moments.position_mean[k])
-        value = force[k] / scale
+        value = gradient[k]
         deviation = value - moments.gradient_mean[k]
         moments.gradient_mean[k] += share[1] * deviation
         moments.gradient_spread[k] += weight * deviation * (value - moments.gradient_mean[k])

@@ -1,0 +1,55 @@
+"""New standardizations between stages: scale and directions, from the draws of one chain or of all that pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grhmc.adaptation.low_rank import (
+    LARGEST_MISFIT,
+    LowRank,
+    NewStandardization,
+    find_directions,
+    misfit,
+    no_directions,
+)
+from grhmc.adaptation.pooled_scale import own_suggestion
+from grhmc.dynamics.standardization import is_diagonal
+
+if TYPE_CHECKING:
+    from grhmc.adaptation.pooling import Findings
+    from grhmc.adaptation.stage import ScaleRule
+
+
+def by_own_draws(own: Findings, rule: ScaleRule, *, counts_cost: bool) -> NewStandardization | None:
+    """What one chain's window suggests, before chains pool; None: nothing but what its scale tuner has done already.
+
+    A window is short, its draws are dependent, and scale and directions go together. So they change only where the
+    present ones are far off.
+    """
+    present = own.standardization
+    if misfit(own.positions, own.gradients, present, rule.tuner) <= LARGEST_MISFIT:
+        return None
+    centre, scale = own_suggestion(rule, own.previous_moments, own.moments, present)
+    room = len(present.stretch)
+    factor = find_directions(own.positions, own.gradients, scale, rule.tuner, room, counts_cost=counts_cost)
+    if factor is None or (factor.rank == 0 and is_diagonal(present)):
+        return None
+    return NewStandardization(centre, scale, factor)
+
+
+def directions_together(
+    together: Sequence[Findings], scale: np.ndarray, tuner: int, *, counts_cost: bool
+) -> tuple[LowRank, bool]:
+    """U and Λ from the draws of all chains that pool, and whether they make the metric quite another one."""
+    first = together[0].standardization
+    positions = np.concatenate([each.positions for each in together])
+    gradients = np.concatenate([each.gradients for each in together])
+    room = len(first.stretch)
+    factor = find_directions(positions, gradients, scale, tuner, room, counts_cost=counts_cost)
+    factor = no_directions(len(scale)) if factor is None else factor
+    had_directions = any(not is_diagonal(each.standardization) for each in together)
+    changes = factor.rank > 0 or had_directions
+    return factor, changes and misfit(positions, gradients, first, tuner) > LARGEST_MISFIT
