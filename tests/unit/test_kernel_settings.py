@@ -34,7 +34,7 @@ START = StageStart(
 
 
 def stages(settings: RunSettings) -> list[Stage]:
-    return [*stages_of_run(settings)]
+    return [*stages_of_run(settings, dim=3)]
 
 
 @pytest.mark.parametrize("process", [Discrete(), Discrete(momentum="fresh"), Continuous(), Continuous(warmup="paper")])
