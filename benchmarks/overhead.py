@@ -74,7 +74,7 @@ def sampler_seconds(model, integrator: str, block_gradients: int) -> tuple[float
         chain.advance(block_gradients)
         elapsed = time.perf_counter() - began
         best = min(best, elapsed / (chain.counts.n_gradients - before))
-    return best, chain.counts.n_gradients / float(chain.process.clock.time[0])
+    return best, chain.counts.n_gradients / float(chain.process.path.time[0])
 
 
 def main() -> None:

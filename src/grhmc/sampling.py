@@ -341,7 +341,7 @@ def _failure(
     for chain in chains:
         if chain.outcome in (Outcome.STEP_BUDGET_USED, Outcome.STUCK):
             words = explain(chain.outcome, n_gradients=chain.counts.n_gradients, cause=cause_of_cost(chain))
-            where = chain.process.clock[0].time
+            where = chain.process.path[0].time
             return SamplingError(
                 f"chain {chain.index}, {chain.stage.name}, process time {where:.4g}: {words}", chain.outcome
             )

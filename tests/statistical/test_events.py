@@ -64,10 +64,10 @@ def test_a_quiet_path_in_one_dimension_keeps_its_energy(integrator: Any) -> None
     (chain,) = prepare(target_of("N(0, 1)").log_density(), settings, [final_stage(settings)], [0.0], None)
     process = chain.process
     process.step.momentum[:] = 0.01
-    process.clock.step_size = 0.1
+    process.path.step_size = 0.1
     while chain.advance(1000) == grhmc.Outcome.RUNNING:
         continue
-    energy = 0.5 * process.step.momentum[0] ** 2 - process.clock.log_density[0]
+    energy = 0.5 * process.step.momentum[0] ** 2 - process.path.log_density[0]
     assert 0.5 < energy / (0.5 * 0.01**2) < 2.0
 
 

@@ -104,11 +104,11 @@ def through_a_file(arrays):
 @EACH_VARIANT
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 0.6, 0.95])
 def test_a_restored_chain_goes_on_as_the_saved_one(variant, share):
-    total = int(finish(new_chain(variant)).process.clock.n_gradients[0])
+    total = int(finish(new_chain(variant)).process.counters.n_gradients[0])
     rng = np.random.default_rng(int(100 * share))
     saved = new_chain(variant)
     largest = min(50, total // 100)  # a block may go on to the end of a trajectory, but not of the run
-    while saved.process.clock.n_gradients[0] < share * total:
+    while saved.process.counters.n_gradients[0] < share * total:
         assert advance_alone(saved, int(rng.integers(1, largest))) == Outcome.RUNNING
     arrays = through_a_file(saved.to_arrays())
     restored = new_chain(variant, seed=99)
@@ -162,7 +162,7 @@ def test_a_state_of_another_run_is_rejected():
 
 @pytest.mark.parametrize(
     "name",
-    ["process.clock", "records.draws", "rng", "stage_index", "seconds", "outcome", "sampling_start"],
+    ["process.path", "records.draws", "rng", "stage_index", "seconds", "outcome", "sampling_start"],
 )
 def test_a_state_with_a_missing_array_is_rejected(name):
     arrays = new_chain("isg").to_arrays()

@@ -23,8 +23,8 @@ START = np.array([100.3, -1.0, -4.0])
 
 
 def energy(chain):
-    clock, momentum = chain.process.clock[0], chain.process.step.momentum
-    return 0.5 * momentum @ momentum - clock.log_density
+    path, momentum = chain.process.path[0], chain.process.step.momentum
+    return 0.5 * momentum @ momentum - path.log_density
 
 
 @EACH_INTEGRATOR
@@ -33,7 +33,7 @@ def test_energy_error_is_the_largest_change_along_the_path_since_the_last_draw(i
     settings = run_settings(dim=2, draws=12, sample_interval=3.0, event_rate=1e-9, name=integrator)
     chain = make_chain(smiley().log_density(), settings, init=np.array([0.7, 0.2]))
     chain.advance(1)
-    first = chain.process.clock.path_energy[0]
+    first = chain.process.path.start_energy[0]
     largest, expected, n_drawn = energy(chain) - first, [], 0
     while chain.advance(1) == 0:
         error = energy(chain) - first
@@ -116,17 +116,17 @@ def test_statistics_per_draw_sum_up_to_the_counters(kind):
         sample_interval=None,
     )
     chain = finish(make_chain(NORMALS, settings))
-    record, clock = chain.record(), chain.process.clock[0]
+    record, counters = chain.record(), chain.process.counters[0]
     assert 60 < len(record.warmup_draws) <= 100
     for name in ("n_gradients", "n_steps", "n_rejected", "n_events"):
         rows = np.concatenate([record.warmup_statistics[name], record.statistics[name]])
         assert rows.min() >= 0
         # Up to the last draw; after it comes at most the event at the step's end. What a stage spends behind its own
         # last draw (the search for a U-turn at the last event) and at the start is in no row.
-        total = clock[name]
+        total = counters[name]
         n_stages = len(chain.stages)
         assert 0 <= total - rows.sum() <= 1 + n_stages * (40 if name == "n_gradients" else 1)
-    assert record.statistics["n_gradients"].sum() <= clock.n_gradients - record.tuning["n_gradients"]
+    assert record.statistics["n_gradients"].sum() <= counters.n_gradients - record.tuning["n_gradients"]
 
 
 def test_process_times_are_equally_spaced_and_draws_lie_on_the_path():

@@ -22,7 +22,7 @@ def make_chain() -> Chain:
 def test_progress_can_be_read_while_a_stage_begins() -> None:
     """NumPy sets a recarray's field by way of the array's own attributes: for a moment the reader finds a number."""
     chain = make_chain()
-    vars(chain.process.clock)["draw_index"] = 0  # that moment
+    vars(chain.process.cursors)["draw_index"] = 0  # that moment
     assert chain.draws_done == 0
     assert Watch([chain])()[0].done == 0
 
@@ -34,7 +34,7 @@ def test_progress_can_be_read_at_any_time_from_another_thread() -> None:
 
     def begin_stages() -> None:
         while not stop.is_set():
-            chain.process.clock.draw_index = 0
+            chain.process.cursors.draw_index = 0
 
     thread = threading.Thread(target=begin_stages)
     thread.start()

@@ -203,9 +203,9 @@ def test_a_window_that_costs_too_much_ends() -> None:
 def test_a_chain_that_is_moved_leaves_its_energy_behind() -> None:
     chains = waiting_chains(4, scale="geo")
     chains[1].process.step.momentum[:] = 1e3
-    chains[1].process.clock["log_density"] = -1e6
+    chains[1].process.path["log_density"] = -1e6
     adapt_across_chains(chains)
     assert [chain.n_moves for chain in chains] == [0, 1, 0, 0]
     assert np.abs(chains[1].process.step.momentum).max() < 6.0
-    assert chains[1].process.clock["log_density"][0] > -20.0
+    assert chains[1].process.path["log_density"][0] > -20.0
     assert chains[1].trajectory_step == chains[0].trajectory_step

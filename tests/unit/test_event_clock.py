@@ -122,16 +122,16 @@ def paths_between_events(n_events, **settings):
         run_settings(dim=2, draws=1, sample_interval=spacing, **settings),
         init=np.zeros(2),
     )
-    clock, step = chain.process.clock, chain.process.step
+    path, counters, step = chain.process.path, chain.process.counters, chain.process.step
     durations, lengths = np.empty(n_events), np.empty(n_events)
     chain.advance(1)
-    while clock.n_events[0] == 0:
+    while counters.n_events[0] == 0:
         chain.advance(1)
     for n in range(n_events):
-        orbit, begin, n_before = Oscillator(step.position.copy(), step.momentum.copy()), clock.time[0], n + 1
-        while clock.n_events[0] == n_before:
+        orbit, begin, n_before = Oscillator(step.position.copy(), step.momentum.copy()), path.time[0], n + 1
+        while counters.n_events[0] == n_before:
             chain.advance(1)
-        durations[n] = clock.time[0] - begin
+        durations[n] = path.time[0] - begin
         nodes = (np.arange(200) + 0.5) / 200 * durations[n]
         lengths[n] = durations[n] * np.mean([np.linalg.norm(orbit.at(time)[1]) for time in nodes])
     return durations, lengths

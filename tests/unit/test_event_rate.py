@@ -128,17 +128,17 @@ def test_arc_length_is_tuned_to_the_length_of_the_path_to_the_u_turn():
 def test_the_paper_phase_starts_from_its_rate_and_counts_what_it_costs():
     (stage,) = paper_stages(FIXED, event_rate=0.2, time_factor=0.1)
     chain = tuned_chain(3, stage)
-    tuner, clock = chain.process.rate_tuner, chain.process.clock[0]
+    tuner, path, counters = chain.process.rate_tuner, chain.process.path[0], chain.process.counters[0]
     assert stage.event_rate.smoothing == 0.99
     assert tuner.n_observed[0] > 50
     assert tuner.n_given_up[0] == 0
     # Gradients beyond due refreshments are counted, and are part of the total.
-    assert 0 < tuner.n_gradients[0] < clock.n_gradients
-    steps = clock.n_steps + clock.n_rejected
+    assert 0 < tuner.n_gradients[0] < counters.n_gradients
+    steps = counters.n_steps + counters.n_rejected
     # So are those that look for noise before the first trajectory.
-    assert clock.n_gradients == 1 + 2 * steps + tuner.n_gradients[0] + N_SCREENED
+    assert counters.n_gradients == 1 + 2 * steps + tuner.n_gradients[0] + N_SCREENED
     # Up to the last path's observation, which would be applied at its refreshment.
-    assert clock.event_rate == pytest.approx(np.exp(-tuner.log_time[0]), rel=0.03)
+    assert path.event_rate == pytest.approx(np.exp(-tuner.log_time[0]), rel=0.03)
 
 
 def test_a_search_that_lasts_too_long_is_given_up():
@@ -148,7 +148,7 @@ def test_a_search_that_lasts_too_long_is_given_up():
     # In a hundred dimensions no path turns around within a step or two.
     assert tuner.n_observed[0] == 0
     assert tuner.n_given_up[0] > 10
-    assert chain.process.clock.event_rate[0] == pytest.approx(0.3, rel=1e-12)
+    assert chain.process.path.event_rate[0] == pytest.approx(0.3, rel=1e-12)
 
 
 def test_searching_beyond_a_refreshment_leaves_the_process_as_it_was():
@@ -164,7 +164,7 @@ def test_searching_beyond_a_refreshment_leaves_the_process_as_it_was():
         )
         finish(chain)
         draws.append(chain.record().warmup_draws)
-        gradients.append(int(chain.process.clock.n_gradients[0]))
+        gradients.append(int(chain.process.counters.n_gradients[0]))
     # λ = 1/exp(log(1/0.4)) may differ in the last bit.
     np.testing.assert_allclose(*draws, rtol=1e-9, atol=1e-9)
     assert gradients[0] < gradients[1]

@@ -285,7 +285,7 @@ def test_zarr_gives_back_what_was_written(shaped_result, tmp_path):
 # --- Checkpoints -------------------------------------------------------------------------------
 
 ARRAYS = {
-    "process.clock": np.array([(1.5, 3)], dtype=[("time", "f8"), ("n", "i8")]),
+    "process.path": np.array([(1.5, 3)], dtype=[("time", "f8"), ("n", "i8")]),
     "file": np.array([np.nan, -0.0, 5e-324]),  # a name that numpy.savez could not take
     "metadata.json": np.array(3),
     "rng": np.array([2**64 - 1], dtype=np.uint64),

@@ -25,21 +25,24 @@ def advance(process: Process, records: Records, n_gradients: int) -> int:
     int
         An `Outcome`: `RUNNING` at the end of the budget, `STAGE_DONE` at the end of the stage, or an error.
     """
-    clock, settings = process.clock[0], process.settings[0]
-    stop = clock.n_gradients + n_gradients
+    path, counters, cursors, settings = process.path[0], process.counters[0], process.cursors[0], process.settings[0]
+    stop = counters.n_gradients + n_gradients
     while True:
         if settings.process == DISCRETE:
-            if clock.draw_index >= settings.n_draws:
+            if cursors.draw_index >= settings.n_draws:
                 return STAGE_DONE
             outcome = advance_one_trajectory(process, records)
         else:
-            if clock.time >= settings.end_time or clock.n_gradients - clock.n_draw_gradients >= settings.end_gradients:
+            if (
+                path.time >= settings.end_time
+                or counters.n_gradients - counters.n_draw_gradients >= settings.end_gradients
+            ):
                 return STAGE_DONE
             outcome = advance_one_step(process, records)
         if outcome != RUNNING:
             return outcome
-        since_draw = clock.n_gradients - clock.drawn_gradients
-        if since_draw > settings.max_gradients_per_draw or clock.n_gradients > settings.most_gradients:
+        since_draw = counters.n_gradients - counters.drawn_gradients
+        if since_draw > settings.max_gradients_per_draw or counters.n_gradients > settings.most_gradients:
             return STEP_BUDGET_USED
-        if clock.n_gradients >= stop:
+        if counters.n_gradients >= stop:
             return RUNNING

@@ -57,24 +57,24 @@ def advance_one_step(process: Process, records: Records) -> int:
     int
         `Outcome.RUNNING`, or why the chain cannot go on.
     """
-    clock, settings = process.clock[0], process.settings[0]
+    path, counters, cursors, settings = process.path[0], process.counters[0], process.cursors[0], process.settings[0]
     step = process.step
-    step_size = min(clock.step_size, settings.largest_step)
-    due = time_until_due(settings.rate, clock.remaining, step.momentum)
+    step_size = min(path.step_size, settings.largest_step)
+    due = time_until_due(settings.rate, path.remaining, step.momentum)
     duration = fit_to_event(step_size, due)
     verdict, end = try_step(process, duration)
     if verdict == RAISED:
         return RAISED_OUTCOME
-    if verdict == NOT_FINITE and clock.step_size < settings.step_floor:
+    if verdict == NOT_FINITE and path.step_size < settings.step_floor:
         return bounce(process)
     if verdict != ACCEPTED:
         return RUNNING
 
     over_step = rate_integral(settings.rate, step, duration, 1.0, process.scratch[0])
     fraction, crossing = 1.0, -1
-    if settings.rate != CONSTANT_RATE and over_step > clock.remaining:
-        fraction = find_due_fraction(settings.rate, step, duration, clock.remaining, over_step, process.scratch[0])
-    if settings.scale == MCT and settings.apply == APPLY_AT_CROSSING and clock.crossing_started == 1:
+    if settings.rate != CONSTANT_RATE and over_step > path.remaining:
+        fraction = find_due_fraction(settings.rate, step, duration, path.remaining, over_step, process.scratch[0])
+    if settings.scale == MCT and settings.apply == APPLY_AT_CROSSING and cursors.crossing_started == 1:
         crossing, fraction = crossing_fraction(process, duration, fraction)
     is_due = fraction < 1.0 and crossing < 0
     if fraction < 1.0:
@@ -86,23 +86,23 @@ def advance_one_step(process: Process, records: Records) -> int:
         duration *= fraction
         over_step = rate_integral(settings.rate, step, duration, 1.0, process.scratch[0])
 
-    clock.n_bounces_in_row = 0
-    clock.n_steps += 1
+    path.n_bounces_in_row = 0
+    counters.n_steps += 1
     was_cut = fraction < 1.0 and is_as_good_as_steps(process.tableau)
     observe_step(process, records, duration, end, was_cut)
-    n_draws = clock.draw_index
+    n_draws = cursors.draw_index
     code, integrated = record_step(process, records, duration, end)
     if code != 0 or commit_step(process, duration, end, integrated) != 0:
         return RAISED_OUTCOME
-    if settings.scale != FIXED and clock.draw_index > n_draws:
+    if settings.scale != FIXED and cursors.draw_index > n_draws:
         observe_state(process.draw_sample, step, process.standardization)
-    clock.remaining = 0.0 if is_due else clock.remaining - over_step
-    clock.path_rate_integral += over_step
+    path.remaining = 0.0 if is_due else path.remaining - over_step
+    path.rate_integral += over_step
     if settings.scale == MCT:
         start_crossing_times(process)
         if crossing >= 0:
             change_scale_at_crossing(process, crossing)
-    if clock.remaining <= _NEARLY_DUE * (1.0 + clock.path_rate_integral):
+    if path.remaining <= _NEARLY_DUE * (1.0 + path.rate_integral):
         return refresh(process)
     return RUNNING
 
@@ -114,7 +114,7 @@ def cut_step(process: Process, duration: float, fraction: float) -> tuple[int, S
     On dense output, at the cost of one gradient; by a shorter step where that is as good as the method, and dense
     output is not: many cuts in a row would add up to an error that no step sees.
     """
-    clock, step = process.clock[0], process.step
+    path, counters, step = process.path[0], process.counters[0], process.step
     if not is_as_good_as_steps(process.tableau):
         code, end, _ = attempt(process, fraction * duration)
     else:
@@ -126,12 +126,12 @@ def cut_step(process: Process, duration: float, fraction: float) -> tuple[int, S
             process.density, process.standardization, step.end_position, step.stage_forces[-1]
         )
         end = StepEnd(log_density, kinetic_energy(step.end_momentum))
-        clock.n_gradients += 1
+        counters.n_gradients += 1
     if code == EXCEPTION:
         return RAISED, end
     if code != FINE:
-        clock.n_non_finite += 1
-        clock.step_size = NOT_FINITE_FACTOR * duration
+        counters.n_non_finite += 1
+        path.step_size = NOT_FINITE_FACTOR * duration
         return NOT_FINITE, end
     return ACCEPTED, end
 
@@ -139,46 +139,46 @@ def cut_step(process: Process, duration: float, fraction: float) -> tuple[int, S
 @inner_kernel
 def bounce(process: Process) -> int:
     """Reverse the momentum at the edge of the support: preserves volume and energy, and is its own inverse."""
-    clock, settings = process.clock[0], process.settings[0]
-    clock.n_bounces += 1
-    clock.n_bounces_in_row += 1
-    if clock.n_bounces_in_row > _MAX_BOUNCES_IN_ROW:
+    path, counters, settings = process.path[0], process.counters[0], process.settings[0]
+    counters.n_bounces += 1
+    path.n_bounces_in_row += 1
+    if path.n_bounces_in_row > _MAX_BOUNCES_IN_ROW:
         return STUCK
     reverse(process.step.momentum)
-    clock.step_size = max(clock.accepted_step, settings.step_floor)  # back along the path it came from
-    clock.searching_u_turn = 0
+    path.step_size = max(path.accepted_step, settings.step_floor)  # back along the path it came from
+    path.searching_u_turn = 0
     return RUNNING
 
 
 @inner_kernel
 def observe_step(process: Process, records: Records, duration: float, end: StepEnd, was_cut: bool) -> None:
     """Show an accepted step, perhaps cut on dense output, to the energy monitor and to the tuners before its commit."""
-    clock, settings = process.clock[0], process.settings[0]
+    path, settings = process.path[0], process.settings[0]
     observe_energy(process, end)
     record_history(process, records)
     if settings.scale != FIXED:
         observe_for_tuning(process, duration, was_cut)
-    if clock.searching_u_turn == 1:
+    if path.searching_u_turn == 1:
         look_for_u_turn(process, duration)
 
 
 @inner_kernel
 def refresh(process: Process) -> int:
     """A due event: tune, then refresh the momentum and start a new path."""
-    clock, settings, step = process.clock[0], process.settings[0], process.step
-    if settings.test_paths == 1 and not passes_test(process, clock.kinetic_energy - clock.log_density):
+    path, counters, settings, step = process.path[0], process.counters[0], process.settings[0], process.step
+    if settings.test_paths == 1 and not passes_test(process, path.kinetic_energy - path.log_density):
         return_to_start(process)
     if settings.tune_event_rate == 1:
-        if clock.searching_u_turn == 1 and follow_to_u_turn(process) != RUNNING:
+        if path.searching_u_turn == 1 and follow_to_u_turn(process) != RUNNING:
             return RAISED_OUTCOME
-        clock.event_rate = tuned_event_rate(process.rate_tuner, settings.u_turn_factor)
+        path.event_rate = tuned_event_rate(process.rate_tuner, settings.u_turn_factor)
     if settings.scale != FIXED:
         change_scale_at_event(process)
     if settings.momentum_factor == 1.0:
         refresh_momentum(settings.law, settings.persistence, step.momentum, process.scratch[0], process.rng)
     else:
         draw_hot_momentum(settings.law, settings.momentum_factor, step.momentum, process.rng)
-    clock.n_events += 1
+    counters.n_events += 1
     start_path(process)
     return RUNNING
 
@@ -186,7 +186,7 @@ def refresh(process: Process) -> int:
 @kernel
 def return_to_start(process: Process) -> None:
     """Put a path that failed its test back to where it began; its momentum is about to be refreshed."""
-    clock = process.clock[0]
+    path, counters = process.path[0], process.counters[0]
     return_to(process.step, process.path_start)
-    clock.log_density = clock.path_log_density
-    clock.n_rejected_paths += 1
+    path.log_density = path.start_log_density
+    counters.n_rejected_paths += 1

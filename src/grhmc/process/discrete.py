@@ -85,26 +85,32 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
     int
         `Outcome.RUNNING`, or why the chain cannot go on.
     """
-    clock, settings, step = process.clock[0], process.settings[0], process.step
-    duration = clock.trajectory_step * (1.0 + JITTER * (2.0 * process.rng.random() - 1.0))
+    path, counters, cursors, settings, step = (
+        process.path[0],
+        process.counters[0],
+        process.cursors[0],
+        process.settings[0],
+        process.step,
+    )
+    duration = path.trajectory_step * (1.0 + JITTER * (2.0 * process.rng.random() - 1.0))
     n_steps, kept = plan_trajectory(process, duration)
     refresh_momentum(settings.law, kept, step.momentum, process.scratch[0], process.rng)
     start_path(process)
-    if (clock.n_events + 1) % _FOLLOWED != 0:
-        clock.searching_u_turn = 0
-    start = StepEnd(clock.log_density, clock.kinetic_energy)
+    if (counters.n_events + 1) % _FOLLOWED != 0:
+        path.searching_u_turn = 0
+    start = StepEnd(path.log_density, path.kinetic_energy)
     record_history(process, records)
 
     error, step_division = follow_in_enough_steps(process, duration, n_steps)
     if error == -np.inf:
         return RAISED_OUTCOME
-    clock.n_events += 1
+    counters.n_events += 1
     is_diverging = np.isnan(error) or error > DIVERGENCE_THRESHOLD
     acceptance = 0.0 if is_diverging else min(1.0, np.exp(-error))
     if is_diverging:
-        clock.n_diverging += 1
-        clock.searching_u_turn = 0
-    elif clock.searching_u_turn == 1 and follow_to_u_turn(process) != RUNNING:
+        counters.n_diverging += 1
+        path.searching_u_turn = 0
+    elif path.searching_u_turn == 1 and follow_to_u_turn(process) != RUNNING:
         return RAISED_OUTCOME
     is_accepted = process.rng.random() < acceptance
     if is_accepted and step_division > 1:
@@ -114,21 +120,21 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         is_accepted = way_back == SAME
         acceptance *= is_accepted
     if not is_accepted:
-        clock.n_rejected += 1
+        counters.n_rejected += 1
         return_to(step, process.path_start)
         reverse(step.momentum)
-        clock.log_density, clock.kinetic_energy = start.log_density, start.kinetic_energy
-    is_at_fault = not np.isnan(error) or clock.trajectory_step > SHORT_STEP * settings.largest_trajectory_step
+        path.log_density, path.kinetic_energy = start.log_density, start.kinetic_energy
+    is_at_fault = not np.isnan(error) or path.trajectory_step > SHORT_STEP * settings.largest_trajectory_step
     if settings.tune_step == 1 and is_at_fault:
         observe(process.step_tuner, 0, settings.target_acceptance - (acceptance if step_division == 1 else 0.0))
-        clock.trajectory_step = min(np.exp(process.step_tuner.log_value[0]), settings.largest_trajectory_step)
+        path.trajectory_step = min(np.exp(process.step_tuner.log_value[0]), settings.largest_trajectory_step)
     if settings.tune_event_rate == 1:
-        clock.refreshment_time = settings.u_turns_per_refreshment * np.exp(process.rate_tuner.log_process_time[0])
+        path.refreshment_time = settings.u_turns_per_refreshment * np.exp(process.rate_tuner.log_process_time[0])
     observe_trajectory(process, error, acceptance, step_division)
-    if clock.trajectory_index >= settings.trajectories_per_draw and record_trajectories(process, records) != 0:
+    if cursors.trajectory_index >= settings.trajectories_per_draw and record_trajectories(process, records) != 0:
         return RAISED_OUTCOME
     if settings.scale != FIXED:
-        observe_draw(process.moments, step, process.standardization, clock.refreshment_time, process.scratch)
+        observe_draw(process.moments, step, process.standardization, path.refreshment_time, process.scratch)
         observe_state(process.draw_sample, step, process.standardization)
         change_scale_at_event(process)
     return RUNNING
@@ -140,7 +146,7 @@ def plan_trajectory(process: Process, duration: float) -> tuple[int, float]:
 
     Neither depends on position or momentum, so that the trajectory can be reversed.
     """
-    settings, refreshment_time = process.settings[0], process.clock[0].refreshment_time
+    settings, refreshment_time = process.settings[0], process.path[0].refreshment_time
     if settings.momentum == PERSISTENT:
         length = persistent_length(refreshment_time, settings.u_turns_per_refreshment)
         n_steps = whole_steps(length, duration)
@@ -184,14 +190,14 @@ def follow_in_enough_steps(process: Process, duration: float, n_steps: int) -> t
     step_division : int
         What its steps were divided by, and their number multiplied.
     """
-    clock = process.clock[0]
-    start, start_time = StepEnd(clock.log_density, clock.kinetic_energy), clock.time
+    path = process.path[0]
+    start, start_time = StepEnd(path.log_density, path.kinetic_energy), path.time
     largest = process.settings[0].largest_step_division
     error, step_division = follow_trajectory(process, duration, n_steps, largest == 1), 1
     while error > HOPELESS_ENERGY_ERROR and step_division < largest:
         return_to(process.step, process.path_start)
-        clock.log_density, clock.kinetic_energy, clock.time = start.log_density, start.kinetic_energy, start_time
-        clock.searching_u_turn = 0
+        path.log_density, path.kinetic_energy, path.time = start.log_density, start.kinetic_energy, start_time
+        path.searching_u_turn = 0
         step_division *= HALVING
         error = follow_trajectory(process, duration / step_division, n_steps * step_division, step_division == largest)
     return error, step_division
@@ -211,7 +217,7 @@ def follow_trajectory(process: Process, duration: float, n_steps: int, is_last: 
         Energy at the end over that at the start; NaN where the density is not finite, -inf after an exception. Of a
         hopeless trajectory, the rise that makes it so.
     """
-    clock = process.clock[0]
+    path, counters = process.path[0], process.counters[0]
     largest = DIVERGENCE_THRESHOLD if is_last else HOPELESS_ENERGY_ERROR
     error = highest = 0.0
     for _ in range(n_steps):
@@ -219,17 +225,17 @@ def follow_trajectory(process: Process, duration: float, n_steps: int, is_last: 
         if code == EXCEPTION:
             return -np.inf
         if code != FINE:
-            clock.n_non_finite += 1
+            counters.n_non_finite += 1
             return np.nan
-        error = end.kinetic_energy - end.log_density - clock.path_energy
+        error = end.kinetic_energy - end.log_density - path.start_energy
         if not error <= largest:
             return np.inf if np.isnan(error) else error
         highest = max(highest, error)
-        clock.n_steps += 1
-        if clock.searching_u_turn == 1:
+        counters.n_steps += 1
+        if path.searching_u_turn == 1:
             look_for_u_turn(process, duration)
         move_on(process, duration, end, 0.0)
-        clock.path_rate_integral += duration
+        path.rate_integral += duration
     return error if is_last or highest - error <= largest else highest - error
 
 
@@ -244,10 +250,10 @@ def compare_way_back(process: Process, duration: float, n_steps: int, step_divis
     int
         `SAME`, `DIFFERENT`, or `RAISED` after an exception.
     """
-    clock, step, end_state = process.clock[0], process.step, process.remembered
+    path, step, end_state = process.path[0], process.step, process.remembered
     remember(step, end_state)
-    end, time, path_energy = StepEnd(clock.log_density, clock.kinetic_energy), clock.time, clock.path_energy
-    clock.path_energy = end.kinetic_energy - end.log_density
+    end, time, path_energy = StepEnd(path.log_density, path.kinetic_energy), path.time, path.start_energy
+    path.start_energy = end.kinetic_energy - end.log_density
     verdict, division = SAME, 1
     while verdict == SAME and division < step_division:
         reverse(step.momentum)
@@ -257,36 +263,36 @@ def compare_way_back(process: Process, duration: float, n_steps: int, step_divis
         elif not error > HOPELESS_ENERGY_ERROR:
             verdict = DIFFERENT
         return_to(step, end_state)
-        clock.log_density, clock.kinetic_energy = end.log_density, end.kinetic_energy
+        path.log_density, path.kinetic_energy = end.log_density, end.kinetic_energy
         division *= HALVING
-    clock.time, clock.path_energy = time, path_energy
+    path.time, path.start_energy = time, path_energy
     return verdict
 
 
 @kernel
 def observe_trajectory(process: Process, error: float, acceptance: float, step_division: int) -> None:
     """Add what happened to a trajectory to the statistics of the next draw."""
-    clock, size = process.clock[0], abs(error)
-    if not size <= abs(clock.energy_error):
-        clock.energy_error = error if np.isfinite(error) else np.inf
-    clock.acceptance += acceptance
-    clock.step_division = max(clock.step_division, step_division)
-    clock.trajectory_index += 1
+    cursors, size = process.cursors[0], abs(error)
+    if not size <= abs(cursors.energy_error):
+        cursors.energy_error = error if np.isfinite(error) else np.inf
+    cursors.acceptance += acceptance
+    cursors.step_division = max(cursors.step_division, step_division)
+    cursors.trajectory_index += 1
 
 
 @inner_kernel
 def record_trajectories(process: Process, records: Records) -> int:
     """Write the draw that trajectories have led to, and add it to the averages. Returns the users' functions' code."""
-    clock, settings = process.clock[0], process.settings[0]
-    row = settings.first_row + clock.draw_index
+    path, cursors, settings = process.path[0], process.cursors[0], process.settings[0]
+    row = settings.first_row + cursors.draw_index
     if settings.record == 1:
-        acceptance, step = clock.acceptance / clock.trajectory_index, clock.trajectory_step / clock.step_division
+        acceptance, step = cursors.acceptance / cursors.trajectory_index, path.trajectory_step / cursors.step_division
         record_state(process, records, row, acceptance, step)
-    clock.trajectory_index = clock.step_division = 0
-    clock.acceptance = 0.0
-    if settings.tune_length == 1 and 3 * clock.draw_index >= settings.n_draws:  # while scales still move, all is slow
+    cursors.trajectory_index = cursors.step_division = 0
+    cursors.acceptance = 0.0
+    if settings.tune_length == 1 and 3 * cursors.draw_index >= settings.n_draws:  # while scales still move, all is slow
         observe_position(process.length_tuner, process.step.position)
-    clock.draw_index += 1
+    cursors.draw_index += 1
     mark_counters(process)
     if settings.draws_per_interval > 0:
         return average_draw(process, records)

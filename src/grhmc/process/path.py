@@ -41,17 +41,17 @@ _SMALLEST_ORBIT = 1e-4
 @kernel
 def place(process: Process, point: np.ndarray, step_size: float) -> int:
     """Put a chain at `point` (in the units of the parameters) with a fresh momentum; returns the density's code."""
-    clock, settings, step = process.clock[0], process.settings[0], process.step
+    path, counters, settings, step = process.path[0], process.counters[0], process.settings[0], process.step
     from_parameters(process.standardization, point, step.position)
     code, log_density = evaluate_force(process.density, process.standardization, step.position, step.stage_forces[0])
-    clock.n_gradients += 1
+    counters.n_gradients += 1
     if code != FINE:
         return code
-    clock.log_density = log_density
-    clock.highest_log_density = log_density
+    path.log_density = log_density
+    path.highest_log_density = log_density
     copy_to(point, process.highest)
-    clock.step_size = step_size
-    clock.accepted_step = step_size
+    path.step_size = step_size
+    path.accepted_step = step_size
     draw_momentum(settings.law, step.momentum, process.rng)
     start_path(process)
     return code
@@ -60,15 +60,15 @@ def place(process: Process, point: np.ndarray, step_size: float) -> int:
 @kernel
 def start_path(process: Process) -> None:
     """Begin a path at the present state: draw when its event falls due and note energy and state."""
-    clock, settings, step = process.clock[0], process.settings[0], process.step
-    clock.remaining = process.rng.standard_exponential() / clock.event_rate
-    clock.path_rate_integral = 0.0
-    clock.path_start_time = clock.time
-    clock.kinetic_energy = kinetic_energy(step.momentum)
-    clock.path_energy = clock.kinetic_energy - clock.log_density
-    clock.path_log_density = clock.log_density
-    clock.path_diverging = 0
-    clock.searching_u_turn = settings.tune_event_rate
+    path, settings, step = process.path[0], process.settings[0], process.step
+    path.remaining = process.rng.standard_exponential() / path.event_rate
+    path.rate_integral = 0.0
+    path.start_time = path.time
+    path.kinetic_energy = kinetic_energy(step.momentum)
+    path.start_energy = path.kinetic_energy - path.log_density
+    path.start_log_density = path.log_density
+    path.is_diverging = 0
+    path.searching_u_turn = settings.tune_event_rate
     remember(step, process.path_start)
 
 
@@ -78,9 +78,9 @@ def attempt(process: Process, duration: float) -> tuple[int, StepEnd, float]:
     code, n_gradients, end, error = attempt_step(
         process.tableau, process.density, process.standardization, process.step, duration
     )
-    clock = process.clock[0]
-    clock.n_gradients += n_gradients
-    if code == FINE and end.log_density > clock.highest_log_density:
+    path, counters = process.path[0], process.counters[0]
+    counters.n_gradients += n_gradients
+    if code == FINE and end.log_density > path.highest_log_density:
         note_highest(process, end.log_density)
     return code, end, error
 
@@ -88,35 +88,35 @@ def attempt(process: Process, duration: float) -> tuple[int, StepEnd, float]:
 @kernel
 def note_highest(process: Process, log_density: float) -> None:
     """Remember the end of the step as the place of the highest log density, rejected or not."""
-    process.clock[0].highest_log_density = log_density
+    process.path[0].highest_log_density = log_density
     to_parameters(process.standardization, process.step.end_position, process.highest)
 
 
 @inner_kernel
 def try_step(process: Process, duration: float) -> tuple[int, StepEnd]:
-    """Attempt a step, judge its error and set the size of the next; updates the step's end and the clock."""
-    clock, settings = process.clock[0], process.settings[0]
+    """Attempt a step, judge its error and set the size of the next; updates the step's end, path and counters."""
+    path, counters, settings = process.path[0], process.counters[0], process.settings[0]
     code, end, error = attempt(process, duration)
     if code == EXCEPTION:
         return RAISED, end
     if code != FINE or not np.isfinite(error):
-        clock.n_non_finite += 1
-        clock.step_size = NOT_FINITE_FACTOR * duration
+        counters.n_non_finite += 1
+        path.step_size = NOT_FINITE_FACTOR * duration
         return NOT_FINITE, end
     error_ratio = error / settings.tolerance
     if settings.rate != CONSTANT_RATE:
-        error_ratio /= small_orbit(clock.kinetic_energy, process.step.stage_forces[0])
-    factor = step_factor(error_ratio, clock.error_ratio, process.tableau.error_order)
+        error_ratio /= small_orbit(path.kinetic_energy, process.step.stage_forces[0])
+    factor = step_factor(error_ratio, path.error_ratio, process.tableau.error_order)
     if error_ratio > 1.0:
         if duration > settings.step_floor:
-            clock.n_rejected += 1
-            clock.step_size = factor * duration
+            counters.n_rejected += 1
+            path.step_size = factor * duration
             return REJECTED, end
-        clock.n_floored += 1
-    if duration > 0.3 * clock.step_size:
-        clock.step_size = max(factor * duration, settings.step_floor)
-        clock.error_ratio = error_ratio
-        clock.accepted_step = duration
+        counters.n_floored += 1
+    if duration > 0.3 * path.step_size:
+        path.step_size = max(factor * duration, settings.step_floor)
+        path.error_ratio = error_ratio
+        path.accepted_step = duration
     # A step cut very short by an event says little about the error of longer ones: the proposal then stands.
     return ACCEPTED, end
 
@@ -135,11 +135,11 @@ def small_orbit(kinetic_energy: float, force: np.ndarray) -> float:
 @inner_kernel
 def look_for_u_turn(process: Process, duration: float) -> None:
     """Note the time of the U-turn if it lies in this step, or give up a search that has lasted too long."""
-    clock, settings, step = process.clock[0], process.settings[0], process.step
-    elapsed = clock.time - clock.path_start_time
+    path, settings, step = process.path[0], process.settings[0], process.step
+    elapsed = path.time - path.start_time
     if outward_speed(step.end_position, process.path_start[0], step.end_momentum) <= 0.0:
         fraction = find_u_turn(step, duration, process.path_start[0], process.scratch[0], process.scratch[1])
-        integral = clock.path_rate_integral + rate_integral(settings.rate, step, duration, fraction, process.scratch[0])
+        integral = path.rate_integral + rate_integral(settings.rate, step, duration, fraction, process.scratch[0])
         observe_u_turn(
             process.rate_tuner,
             settings.rate_smoothing,
@@ -147,10 +147,10 @@ def look_for_u_turn(process: Process, duration: float) -> None:
             integral,
             elapsed + fraction * duration,
         )
-        clock.searching_u_turn = 0
+        path.searching_u_turn = 0
     elif elapsed + duration > settings.u_turn_search_time:
         process.rate_tuner.n_given_up[0] += 1
-        clock.searching_u_turn = 0
+        path.searching_u_turn = 0
 
 
 @inner_kernel
@@ -159,37 +159,38 @@ def follow_to_u_turn(process: Process) -> int:
 
     Everything but the event-rate tuner and the gradient count is as before on return.
     """
-    clock, settings, step, remembered = (
-        process.clock[0],
+    path, counters, settings, step, remembered = (
+        process.path[0],
+        process.counters[0],
         process.settings[0],
         process.step,
         process.remembered,
     )
     remember(step, remembered)
-    time, step_size, integral = clock.time, clock.step_size, clock.path_rate_integral
-    error_ratio, accepted_step = clock.error_ratio, clock.accepted_step
-    n_rejected, n_non_finite, n_floored = clock.n_rejected, clock.n_non_finite, clock.n_floored
-    n_before = clock.n_gradients
+    time, step_size, integral = path.time, path.step_size, path.rate_integral
+    error_ratio, accepted_step = path.error_ratio, path.accepted_step
+    n_rejected, n_non_finite, n_floored = counters.n_rejected, counters.n_non_finite, counters.n_floored
+    n_before = counters.n_gradients
     outcome = RUNNING
-    while clock.searching_u_turn == 1:
-        duration = min(clock.step_size, settings.largest_step)
+    while path.searching_u_turn == 1:
+        duration = min(path.step_size, settings.largest_step)
         verdict, _ = try_step(process, duration)
         if verdict == RAISED:
             outcome = RAISED_OUTCOME
             break
-        is_dear = clock.n_gradients - n_before > settings.max_gradients_per_draw
-        is_dear = is_dear or clock.n_gradients - clock.n_draw_gradients >= settings.end_gradients
-        if is_dear or (verdict == NOT_FINITE and clock.step_size < settings.step_floor):
+        is_dear = counters.n_gradients - n_before > settings.max_gradients_per_draw
+        is_dear = is_dear or counters.n_gradients - counters.n_draw_gradients >= settings.end_gradients
+        if is_dear or (verdict == NOT_FINITE and path.step_size < settings.step_floor):
             process.rate_tuner.n_given_up[0] += 1
-            clock.searching_u_turn = 0
+            path.searching_u_turn = 0
         elif verdict == ACCEPTED:
             look_for_u_turn(process, duration)
-            clock.path_rate_integral += rate_integral(settings.rate, step, duration, 1.0, process.scratch[0])
-            clock.time += duration
+            path.rate_integral += rate_integral(settings.rate, step, duration, 1.0, process.scratch[0])
+            path.time += duration
             move_to_end(step)
     return_to(step, remembered)
-    clock.time, clock.step_size, clock.path_rate_integral = time, step_size, integral
-    clock.error_ratio, clock.accepted_step = error_ratio, accepted_step
-    clock.n_rejected, clock.n_non_finite, clock.n_floored = n_rejected, n_non_finite, n_floored
-    process.rate_tuner.n_gradients[0] += clock.n_gradients - n_before
+    path.time, path.step_size, path.rate_integral = time, step_size, integral
+    path.error_ratio, path.accepted_step = error_ratio, accepted_step
+    counters.n_rejected, counters.n_non_finite, counters.n_floored = n_rejected, n_non_finite, n_floored
+    process.rate_tuner.n_gradients[0] += counters.n_gradients - n_before
     return outcome

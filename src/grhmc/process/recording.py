@@ -47,17 +47,17 @@ def record_step(process: Process, records: Records, duration: float, end: StepEn
     integrated : float
         The fraction of the step that the path integrals contain already.
     """
-    clock, settings = process.clock[0], process.settings[0]
+    path, cursors, settings = process.path[0], process.cursors[0], process.settings[0]
     integrated = 0.0
-    while clock.draw_index < settings.n_draws:
-        next_time = clock.stage_start_time + (clock.draw_index + 1) * settings.draw_spacing
-        if next_time > clock.time + duration:
+    while cursors.draw_index < settings.n_draws:
+        next_time = cursors.stage_start_time + (cursors.draw_index + 1) * settings.draw_spacing
+        if next_time > path.time + duration:
             break
-        fraction = min((next_time - clock.time) / duration, 1.0)
+        fraction = min((next_time - path.time) / duration, 1.0)
         closes_interval = (
             settings.draws_per_interval > 0
-            and (clock.draw_index + 1) % settings.draws_per_interval == 0
-            and clock.interval_index < records.interval_duration.shape[0]
+            and (cursors.draw_index + 1) % settings.draws_per_interval == 0
+            and cursors.interval_index < records.interval_duration.shape[0]
         )
         if closes_interval:
             code = _integrate(process, duration, integrated, fraction)
@@ -67,7 +67,7 @@ def record_step(process: Process, records: Records, duration: float, end: StepEn
             integrated = fraction
         if settings.record == 1 and _record_draw(process, records, duration, fraction, end) != 0:
             return EXCEPTION, integrated
-        clock.draw_index += 1
+        cursors.draw_index += 1
         mark_counters(process)
     return 0, integrated
 
@@ -75,10 +75,10 @@ def record_step(process: Process, records: Records, duration: float, end: StepEn
 @inner_kernel
 def record_state(process: Process, records: Records, row: int, acceptance: float, step_size: float) -> None:
     """Write the present state as a draw, with its statistics."""
-    clock, step = process.clock[0], process.step
+    path, step = process.path[0], process.step
     to_parameters(process.standardization, step.position, records.draws[row])
-    energy = clock.kinetic_energy - clock.log_density
-    _write_statistics(process, records, row, clock.log_density, energy, clock.time)
+    energy = path.kinetic_energy - path.log_density
+    _write_statistics(process, records, row, path.log_density, energy, path.time)
     records.statistics[row, STEP_SIZE] = step_size
     records.statistics[row, ACCEPTANCE_RATE] = acceptance
 
@@ -89,10 +89,10 @@ def average_draw(process: Process, records: Records) -> int:
 
     Returns the code of the users' functions.
     """
-    clock, settings = process.clock[0], process.settings[0]
+    cursors, settings = process.cursors[0], process.settings[0]
     code = add_point(process.integrals, process.functions, process.step.position, process.standardization)
-    is_full = clock.draw_index % settings.draws_per_interval == 0
-    if code == 0 and is_full and clock.interval_index < records.interval_duration.shape[0]:
+    is_full = cursors.draw_index % settings.draws_per_interval == 0
+    if code == 0 and is_full and cursors.interval_index < records.interval_duration.shape[0]:
         _close_interval(process, records)
     return code
 
@@ -103,9 +103,9 @@ def commit_step(process: Process, duration: float, end: StepEnd, integrated: flo
 
     Returns the code of the users' functions.
     """
-    clock, settings, step, integrals = process.clock[0], process.settings[0], process.step, process.integrals
+    cursors, settings, step, integrals = process.cursors[0], process.settings[0], process.step, process.integrals
     share, code = 0.0, 0
-    if settings.draws_per_interval > 0 and clock.draw_index < settings.n_draws:
+    if settings.draws_per_interval > 0 and cursors.draw_index < settings.n_draws:
         if integrated > 0.0 or not is_diagonal(process.standardization):
             code = _integrate(process, duration, integrated, 1.0)
         else:
@@ -119,7 +119,7 @@ def commit_step(process: Process, duration: float, end: StepEnd, integrated: flo
 @kernel
 def move_on(process: Process, duration: float, end: StepEnd, share: float) -> None:
     """Make the end of the step the present state, with `share` (1 or 0) of its path integrals; updates `process`."""
-    clock, step, integrals = process.clock[0], process.step, process.integrals
+    path, step, integrals = process.path[0], process.step, process.integrals
     integrate_and_move(
         step.position,
         step.momentum,
@@ -133,9 +133,9 @@ def move_on(process: Process, duration: float, end: StepEnd, share: float) -> No
         integrals.position_squared,
         process.n_crossings,
     )
-    clock.time += duration
-    clock.log_density = end.log_density
-    clock.kinetic_energy = end.kinetic_energy
+    path.time += duration
+    path.log_density = end.log_density
+    path.kinetic_energy = end.kinetic_energy
 
 
 @inner_kernel
@@ -159,20 +159,20 @@ def _record_draw(process: Process, records: Records, duration: float, fraction: 
     H is that of the path, interpolated between the ends of the step, which its test decides by. The log density is
     that of the draw, and the kinetic energy what is left: where that would be less than nothing, H gives way.
     """
-    clock, settings = process.clock[0], process.settings[0]
-    row = settings.first_row + clock.draw_index
+    path, cursors, settings = process.path[0], process.cursors[0], process.settings[0]
+    row = settings.first_row + cursors.draw_index
     point_at(process.step, process.standardization, duration, fraction, records.draws[row])
-    energy = clock.kinetic_energy - clock.log_density
+    energy = path.kinetic_energy - path.log_density
     energy += fraction * (end.kinetic_energy - end.log_density - energy)
     if settings.test_paths == 1 and not passes_test(process, energy):
-        _write_path_start(process, records, row, clock.time + fraction * duration)
+        _write_path_start(process, records, row, path.time + fraction * duration)
         return 0
     code, log_density = _log_density_at(process, records.draws[row])
     if code == EXCEPTION:
         return EXCEPTION
     if code == FINE:
         energy = max(energy, -log_density)
-    _write_statistics(process, records, row, log_density, energy, clock.time + fraction * duration)
+    _write_statistics(process, records, row, log_density, energy, path.time + fraction * duration)
     return 0
 
 
@@ -184,8 +184,8 @@ def _log_density_at(process: Process, draw: np.ndarray) -> tuple[int, float]:
     """
     copy_to(draw, process.density.point)
     code, log_density = evaluate_at_point(process.density, process.standardization, process.scratch[0])
-    process.clock[0].n_gradients += 1
-    process.clock[0].n_draw_gradients += 1
+    process.counters[0].n_gradients += 1
+    process.counters[0].n_draw_gradients += 1
     return code, log_density
 
 
@@ -196,16 +196,16 @@ def passes_test(process: Process, energy: float) -> bool:
     Exact for a map that preserves volume and can be reversed. The splitting's steps preserve volume, and the sizes of
     steps, which depend on the place, are nearly those that the way back would have.
     """
-    error = energy - process.clock[0].path_energy
+    error = energy - process.path[0].start_energy
     return error <= 0.0 or process.rng.random() < np.exp(-error)
 
 
 @kernel
 def _write_path_start(process: Process, records: Records, row: int, time: float) -> None:
     """Write the start of the present path as the draw at `time`."""
-    clock = process.clock[0]
+    path = process.path[0]
     to_parameters(process.standardization, process.path_start[0], records.draws[row])
-    _write_statistics(process, records, row, clock.path_log_density, clock.path_energy, time)
+    _write_statistics(process, records, row, path.start_log_density, path.start_energy, time)
 
 
 @kernel
@@ -213,16 +213,21 @@ def _write_statistics(
     process: Process, records: Records, row: int, log_density: float, energy: float, time: float
 ) -> None:
     """Write the statistics of a draw: the counters' changes since the last one."""
-    clock, statistics = process.clock[0], records.statistics[row]
+    path, counters, cursors, statistics = (
+        process.path[0],
+        process.counters[0],
+        process.cursors[0],
+        records.statistics[row],
+    )
     statistics[LP] = log_density
     statistics[ENERGY] = energy
-    statistics[ENERGY_ERROR] = clock.energy_error
-    statistics[DIVERGING] = 1.0 if clock.n_diverging > clock.drawn_diverging else 0.0
-    statistics[N_GRADIENTS] = clock.n_gradients - clock.drawn_gradients
-    statistics[N_STEPS] = clock.n_steps - clock.drawn_steps
-    statistics[N_REJECTED] = clock.n_rejected - clock.drawn_rejected
-    statistics[N_EVENTS] = clock.n_events - clock.drawn_events
-    statistics[STEP_SIZE] = clock.step_size
+    statistics[ENERGY_ERROR] = cursors.energy_error
+    statistics[DIVERGING] = 1.0 if counters.n_diverging > counters.drawn_diverging else 0.0
+    statistics[N_GRADIENTS] = counters.n_gradients - counters.drawn_gradients
+    statistics[N_STEPS] = counters.n_steps - counters.drawn_steps
+    statistics[N_REJECTED] = counters.n_rejected - counters.drawn_rejected
+    statistics[N_EVENTS] = counters.n_events - counters.drawn_events
+    statistics[STEP_SIZE] = path.step_size
     statistics[PROCESS_TIME] = time
     statistics[ACCEPTANCE_RATE] = 1.0
 
@@ -230,8 +235,8 @@ def _write_statistics(
 @inner_kernel
 def _close_interval(process: Process, records: Records) -> None:
     """Write the averages over the interval that ends here and begin the next."""
-    clock, integrals = process.clock[0], process.integrals
-    row = clock.interval_index
+    cursors, integrals = process.cursors[0], process.integrals
+    row = cursors.interval_index
     write_averages(
         integrals,
         process.standardization,
@@ -240,52 +245,52 @@ def _close_interval(process: Process, records: Records) -> None:
         records.interval_functions[row],
     )
     records.interval_duration[row] = integrals.duration[0]
-    clock.interval_index += 1
+    cursors.interval_index += 1
     reset_integrals(integrals)
 
 
 @inner_kernel
 def mark_counters(process: Process) -> None:
     """Remember the counters at this draw."""
-    clock = process.clock[0]
-    clock.drawn_gradients = clock.n_gradients
-    clock.drawn_steps = clock.n_steps
-    clock.drawn_rejected = clock.n_rejected
-    clock.drawn_events = clock.n_events
-    clock.drawn_diverging = clock.n_diverging
-    clock.energy_error = 0.0
+    counters, cursors = process.counters[0], process.cursors[0]
+    counters.drawn_gradients = counters.n_gradients
+    counters.drawn_steps = counters.n_steps
+    counters.drawn_rejected = counters.n_rejected
+    counters.drawn_events = counters.n_events
+    counters.drawn_diverging = counters.n_diverging
+    cursors.energy_error = 0.0
 
 
 @kernel
 def observe_energy(process: Process, end: StepEnd) -> None:
-    """Compare H at the end of the step with H at the path's start; updates the clock."""
-    clock, settings = process.clock[0], process.settings[0]
-    error = end.kinetic_energy - end.log_density - clock.path_energy
-    if abs(error) > abs(clock.energy_error):
-        clock.energy_error = error
-    if abs(error) > settings.divergence_threshold and clock.path_diverging == 0:
-        clock.path_diverging = 1
-        clock.n_diverging += 1
+    """Compare H at the end of the step with H at the path's start; updates `process`."""
+    path, counters, cursors, settings = process.path[0], process.counters[0], process.cursors[0], process.settings[0]
+    error = end.kinetic_energy - end.log_density - path.start_energy
+    if abs(error) > abs(cursors.energy_error):
+        cursors.energy_error = error
+    if abs(error) > settings.divergence_threshold and path.is_diverging == 0:
+        path.is_diverging = 1
+        counters.n_diverging += 1
 
 
 @inner_kernel
 def record_history(process: Process, records: Records) -> None:
-    """Write a row of tuning history when one is due; updates `records` and the clock."""
-    clock, settings = process.clock[0], process.settings[0]
+    """Write a row of tuning history when one is due; updates `records` and the cursors."""
+    path, counters, cursors, settings = process.path[0], process.counters[0], process.cursors[0], process.settings[0]
     if settings.history_spacing == 0.0:
         return
-    row = clock.history_index
+    row = cursors.history_index
     if row >= records.history_time.shape[0]:
         return
-    if row > 0 and clock.time < records.history_time[row - 1] + settings.history_spacing:
+    if row > 0 and path.time < records.history_time[row - 1] + settings.history_spacing:
         return
-    records.history_time[row] = clock.time
-    records.history_event_rate[row] = clock.event_rate
-    records.history_gradients[row] = clock.n_gradients
+    records.history_time[row] = path.time
+    records.history_event_rate[row] = path.event_rate
+    records.history_gradients[row] = counters.n_gradients
     records.history_rank[row] = process.standardization.rank[0]
     smallest, largest = extreme_eigenvalues(process.standardization)
     records.history_smallest_eigenvalue[row] = smallest
     records.history_largest_eigenvalue[row] = largest
     copy_to(process.standardization.scale, records.history_scale[row])
     copy_to(process.standardization.centre, records.history_centre[row])
-    clock.history_index += 1
+    cursors.history_index += 1

@@ -32,7 +32,8 @@ APPLY_AT_REFRESHMENT = 1
 CONTINUOUS = 0
 DISCRETE = 1
 
-CLOCK_DTYPE = np.dtype(
+# Where the path is, and when its event falls due.
+PATH_DTYPE = np.dtype(
     [
         ("time", "f8"),  # process time since the chain began
         ("log_density", "f8"),  # at the start of the step
@@ -44,22 +45,20 @@ CLOCK_DTYPE = np.dtype(
         ("error_ratio", "f8"),  # its local error over the tolerance
         ("event_rate", "f8"),  # λ
         ("remaining", "f8"),  # integral of the base rate until the next event
-        ("path_rate_integral", "f8"),  # integral of the base rate since the last event
-        ("path_start_time", "f8"),  # process time of the last event
-        ("path_energy", "f8"),  # H just after the last event
-        ("path_log_density", "f8"),  # and the log density
+        ("rate_integral", "f8"),  # integral of the base rate since the last event
+        ("start_time", "f8"),  # process time of the last event
+        ("start_energy", "f8"),  # H just after the last event
+        ("start_log_density", "f8"),  # and the log density
         ("highest_log_density", "f8"),  # seen so far, at the ends of steps
-        ("energy_error", "f8"),  # largest H − path_energy since the last draw, signed
-        ("searching_u_turn", "i8"),  # the path has not turned around yet and its U-turn is wanted
-        ("crossing_started", "i8"),  # crossing times are being observed
+        ("searching_u_turn", "i8"),  # it has not turned around yet and its U-turn is wanted
         ("n_bounces_in_row", "i8"),
-        ("draw_index", "i8"),  # draws made in this stage
-        ("trajectory_index", "i8"),  # of the discrete process, since the last draw
-        ("acceptance", "f8"),  # their sum
-        ("step_division", "i8"),  # and by what the steps of the most retried one were divided
-        ("interval_index", "i8"),  # time-average intervals completed in this stage
-        ("history_index", "i8"),  # rows of tuning history written
-        ("median_index", "i8"),  # median samples taken in this stage
+        ("is_diverging", "i8"),  # its energy error has passed the threshold
+    ]
+)
+
+# Totals since the chain began, and what they were at the last draw.
+COUNTERS_DTYPE = np.dtype(
+    [
         ("n_gradients", "i8"),
         ("n_draw_gradients", "i8"),  # of those, at draws between two steps: not held against a warm-up window
         ("n_steps", "i8"),
@@ -70,13 +69,27 @@ CLOCK_DTYPE = np.dtype(
         ("n_floored", "i8"),  # steps accepted only because they had reached the floor
         ("n_rejected_paths", "i8"),  # that the Metropolis test returned to their start
         ("n_diverging", "i8"),  # paths whose energy error passed the threshold
-        ("path_diverging", "i8"),
         ("drawn_gradients", "i8"),  # the counters' values at the last draw
         ("drawn_steps", "i8"),
         ("drawn_rejected", "i8"),
         ("drawn_events", "i8"),
         ("drawn_diverging", "i8"),
+    ]
+)
+
+# How far the stage and what it writes down have come, and what is gathered since the last draw.
+CURSORS_DTYPE = np.dtype(
+    [
         ("stage_start_time", "f8"),
+        ("crossing_started", "i8"),  # crossing times are being observed
+        ("draw_index", "i8"),  # draws made in this stage
+        ("trajectory_index", "i8"),  # of the discrete process, since the last draw
+        ("acceptance", "f8"),  # the sum of theirs
+        ("step_division", "i8"),  # what the steps of the most retried one of them were divided by
+        ("energy_error", "f8"),  # largest H − start_energy since the last draw, signed
+        ("interval_index", "i8"),  # time-average intervals completed in this stage
+        ("history_index", "i8"),  # rows of tuning history written
+        ("median_index", "i8"),  # median samples taken in this stage
     ]
 )
 
@@ -158,7 +171,12 @@ class Process:
     integrals: PathIntegrals
     n_crossings: np.ndarray
     """(dim,) crossings of the centre since the stage began; doubles, because counting them is then vectorized."""
-    clock: np.recarray
+    path: np.recarray
+    """Where it is on its path, and when the event falls due. Of shape (1,), as the others are."""
+    counters: np.recarray
+    """Totals since the chain began."""
+    cursors: np.recarray
+    """How far the stage has come, and what is gathered until its next draw."""
     settings: np.recarray
     rng: np.random.Generator
 
@@ -204,9 +222,9 @@ def init_process(
     sample_capacity: int = 0,
 ) -> Process:
     """Allocate a chain's state; `place` in process.path puts it at its starting point."""
-    clock = np.zeros(1, dtype=CLOCK_DTYPE).view(np.recarray)
-    clock.event_rate[0] = event_rate
-    clock.highest_log_density[0] = -np.inf
+    path = np.zeros(1, dtype=PATH_DTYPE).view(np.recarray)
+    path.event_rate[0] = event_rate
+    path.highest_log_density[0] = -np.inf
     n_functions = functions.output.shape[0]
     return Process(
         density=init_density(address, user_data, dim),
@@ -228,7 +246,9 @@ def init_process(
         length_tuner=init_length_tuner(dim),
         integrals=init_path_integrals(dim, n_functions),
         n_crossings=aligned_zeros(dim),
-        clock=clock,
+        path=path,
+        counters=np.zeros(1, dtype=COUNTERS_DTYPE).view(np.recarray),
+        cursors=np.zeros(1, dtype=CURSORS_DTYPE).view(np.recarray),
         settings=np.zeros(1, dtype=SETTINGS_DTYPE).view(np.recarray),
         rng=rng,
     )

@@ -25,7 +25,7 @@ from grhmc.process.state import APPLY_AT_CROSSING, Process
 @inner_kernel
 def observe_for_tuning(process: Process, duration: float, was_cut: bool) -> None:
     """Show a step to the scale tuner before it is committed; updates the tuner's state."""
-    clock, settings = process.clock[0], process.settings[0]
+    path, cursors, settings = process.path[0], process.cursors[0], process.settings[0]
     if settings.scale != MCT:
         weights = process.cut_weights if was_cut else process.tableau.quadrature_weights
         observe_path(
@@ -38,32 +38,32 @@ def observe_for_tuning(process: Process, duration: float, was_cut: bool) -> None
         )
         return
     _sample_medians(process, duration)
-    if clock.crossing_started == 1:
+    if cursors.crossing_started == 1:
         if settings.apply == APPLY_AT_CROSSING:
             follow_sides(process.crossing, process.step)
         else:
-            observe_crossings(process.crossing, process.step, duration, clock.time, settings.target_crossing_time)
+            observe_crossings(process.crossing, process.step, duration, path.time, settings.target_crossing_time)
 
 
 @inner_kernel
 def _sample_medians(process: Process, duration: float) -> None:
     """Feed the median estimators with the equally spaced samples that fall into this step."""
-    clock, settings = process.clock[0], process.settings[0]
+    path, cursors, settings = process.path[0], process.cursors[0], process.settings[0]
     while True:
-        due = clock.stage_start_time + (clock.median_index + 1) * settings.median_spacing
-        if due > clock.time + duration:
+        due = cursors.stage_start_time + (cursors.median_index + 1) * settings.median_spacing
+        if due > path.time + duration:
             return
-        fraction = (due - clock.time) / duration
+        fraction = (due - path.time) / duration
         point_at(process.step, process.standardization, duration, fraction, process.scratch[0])
         observe_sample(process.crossing.medians, process.scratch[0])
-        clock.median_index += 1
+        cursors.median_index += 1
 
 
 @inner_kernel
 def start_crossing_times(process: Process) -> None:
     """Once the medians have settled, centre on them and begin to observe crossings; updates the process."""
-    clock, settings, step = process.clock[0], process.settings[0], process.step
-    if clock.crossing_started == 1 or clock.time < settings.first_change_time:
+    path, cursors, settings, step = process.path[0], process.cursors[0], process.settings[0], process.step
+    if cursors.crossing_started == 1 or path.time < settings.first_change_time:
         return
     new_centre, new_scale = process.scratch[0], process.scratch[1]
     write_medians(process.crossing, new_centre)
@@ -71,7 +71,7 @@ def start_crossing_times(process: Process) -> None:
         new_scale[k] = process.standardization.scale[k]
     restandardize(process.standardization, new_centre, new_scale, step.position, step.stage_forces[0])
     start_observing(process.crossing, step.position)
-    clock.crossing_started = 1
+    cursors.crossing_started = 1
 
 
 @inner_kernel
@@ -86,10 +86,10 @@ def crossing_fraction(process: Process, duration: float, fraction: float) -> tup
 @inner_kernel
 def change_scale_at_crossing(process: Process, coordinate: int) -> None:
     """Take in a crossing that the step has just ended on and apply what follows from it at once (the paper's way)."""
-    clock, settings, tuner = process.clock[0], process.settings[0], process.crossing
+    path, settings, tuner = process.path[0], process.settings[0], process.crossing
     standardization = process.standardization
     new_centre, new_scale = process.scratch[0], process.scratch[1]
-    observe_crossing(tuner, coordinate, clock.time, settings.target_crossing_time)
+    observe_crossing(tuner, coordinate, path.time, settings.target_crossing_time)
     any_with_two = False
     for k in range(new_scale.shape[0]):
         new_scale[k] = standardization.scale[k]
@@ -108,8 +108,8 @@ def change_scale_at_event(process: Process) -> None:
 
     Not where directions are stretched: they go with the scale that they were estimated on, until the stage ends.
     """
-    clock, settings, step = process.clock[0], process.settings[0], process.step
-    if clock.time < settings.first_change_time or not is_diagonal(process.standardization):
+    path, cursors, settings, step = process.path[0], process.cursors[0], process.settings[0], process.step
+    if path.time < settings.first_change_time or not is_diagonal(process.standardization):
         return
     standardization = process.standardization
     new_centre, new_scale = process.scratch[0], process.scratch[1]
@@ -125,7 +125,7 @@ def change_scale_at_event(process: Process) -> None:
             new_scale,
         )
         clamp_scale(standardization.scale, settings.largest_change, new_scale)
-    elif settings.apply == APPLY_AT_CROSSING or clock.crossing_started == 0:
+    elif settings.apply == APPLY_AT_CROSSING or cursors.crossing_started == 0:
         return
     else:
         write_medians(process.crossing, new_centre)

@@ -35,6 +35,7 @@ from grhmc.run.chain_record import (
     ChainCounts,
     chain_record,
     n_warmup_rows,
+    present_values,
     records_of_run,
 )
 from grhmc.run.cost import look_for_noise
@@ -195,8 +196,8 @@ class Chain:
 
     def _was_cut_short(self) -> bool:
         """Whether the present stage must come a good way before chains pool, and has cost too much to do so."""
-        clock, end_time = self.process.clock[0], self.process.settings.end_time[0]
-        is_short = clock.time - clock.stage_start_time < _LONG_ENOUGH * (end_time - clock.stage_start_time)
+        path, cursors, end_time = self.process.path[0], self.process.cursors[0], self.process.settings.end_time[0]
+        is_short = path.time - cursors.stage_start_time < _LONG_ENOUGH * (end_time - cursors.stage_start_time)
         is_limited = math.isfinite(self.stage.most_gradients_per_draw)
         return self.stage.pools and is_limited and is_short and self.n_repeats < _MOST_REPEATS
 
@@ -205,7 +206,7 @@ class Chain:
         self.outcome = Outcome.STAGE_DONE
         if stage_index < len(self.stages):
             self._note_place()
-            self.warmup_draws_before += int(self.process.clock.draw_index[0])
+            self.warmup_draws_before += int(self.process.cursors.draw_index[0])
             self.n_repeats = 0
             self._begin_stage(stage_index)
             self.outcome = Outcome.RUNNING
@@ -231,19 +232,19 @@ class Chain:
     def draws_done(self) -> int:
         """Draws of warm-up and sampling made so far."""
         # By way of the record: while an attribute of a recarray is set, another thread can see it as a plain number.
-        return self.warmup_draws_before + int(self.process.clock[0].draw_index)
+        return self.warmup_draws_before + int(self.process.cursors[0].draw_index)
 
     @property
     def counts(self) -> ChainCounts:
         """Totals so far."""
-        clock = self.process.clock[0]
-        return ChainCounts(**{item.name: int(clock[item.name]) for item in dataclasses.fields(ChainCounts)})
+        counters = self.process.counters[0]
+        return ChainCounts(**{item.name: int(counters[item.name]) for item in dataclasses.fields(ChainCounts)})
 
     def _begin_stage(self, stage_index: int) -> None:
         """Write a stage's rules into the kernel's settings and start its tuners and its first path."""
         has_tuned_length = self.stage_index >= 0 and self.stage.tune_length
         self.stage_index = stage_index
-        stage, clock, process = self.stage, self.process.clock, self.process
+        stage, path, cursors, process = self.stage, self.process.path, self.process.cursors, self.process
         begin_scale_tuner(process, stage.scale)
         begin_sample(process.draw_sample, stage.n_draws)
         begin_event_rate_tuner(process, stage.event_rate)
@@ -256,17 +257,17 @@ class Chain:
                 process.step_tuner = init_step_tuner(step)
         factor_before = process.settings.momentum_factor[0]
         self._write_settings(stage, step)
-        clock.stage_start_time = clock.time[0]
-        clock.draw_index = clock.interval_index = clock.median_index = 0
+        cursors.stage_start_time = path.time[0]
+        cursors.draw_index = cursors.interval_index = cursors.median_index = 0
         factor = process.settings.momentum_factor[0]
         if factor != factor_before:  # the temperature changes: stages are short, so that the momentum does at once
             draw_hot_momentum(int(process.settings.law[0]), factor, process.step.momentum, process.rng)
         process.n_crossings[:] = 0
         reset_integrals(process.integrals)
         if not stage.is_warmup:
-            self.sampling_start[:] = [clock[name][0] for name in AT_SAMPLING_START]
+            self.sampling_start[:] = [*present_values(process).values()]
         for counter in ("gradients", "steps", "rejected", "events", "diverging"):
-            clock[f"drawn_{counter}"] = clock[f"n_{counter}"]
+            process.counters[f"drawn_{counter}"] = process.counters[f"n_{counter}"]
         start_path(process)
 
     def _begin_trajectories(self, step: float, has_tuned_length: bool) -> None:
@@ -274,24 +275,24 @@ class Chain:
         process = self.process
         time_to_u_turn = math.exp(process.rate_tuner.log_process_time[0])
         if has_tuned_length:
-            length = persistent_length(process.clock[0].refreshment_time, self.u_turns_per_refreshment)
+            length = persistent_length(process.path[0].refreshment_time, self.u_turns_per_refreshment)
             self.u_turns_per_draw = spacing_of_draws(process.length_tuner, max(length, step) / time_to_u_turn)
             allowed = LENGTH_RANGES[self.settings.discrete.momentum]
             factor = self.u_turns_per_refreshment * length_change(process.length_tuner)
             self.u_turns_per_refreshment = min(max(factor, allowed.shortest), allowed.longest)
         process.length_tuner = init_length_tuner(self.model.dim)
-        process.clock.refreshment_time = self.u_turns_per_refreshment * time_to_u_turn
-        process.clock.event_rate = 1.0 / (self.u_turns_per_refreshment * time_to_u_turn)
-        process.clock.trajectory_step = step
+        process.path.refreshment_time = self.u_turns_per_refreshment * time_to_u_turn
+        process.path.event_rate = 1.0 / (self.u_turns_per_refreshment * time_to_u_turn)
+        process.path.trajectory_step = step
 
     def _write_settings(self, stage: Stage, trajectory_step: float) -> None:
         """Write the kernel's settings, all of them."""
-        clock = self.process.clock[0]
+        path, counters = self.process.path[0], self.process.counters[0]
         start = StageStart(
             dim=self.model.dim,
             integrator=self.integrator,
-            time=float(clock.time),
-            n_gradients=int(clock.n_gradients - clock.n_draw_gradients),
+            time=float(path.time),
+            n_gradients=int(counters.n_gradients - counters.n_draw_gradients),
             log_time_to_u_turn=float(self.process.rate_tuner.log_process_time[0]),
             u_turns_per_refreshment=self.u_turns_per_refreshment,
             u_turns_per_draw=self.u_turns_per_draw,
@@ -306,8 +307,8 @@ class Chain:
     @property
     def trajectory_step(self) -> float:
         """The tuned step of the discrete process; before there is one, what the continuous process steps by now."""
-        clock = self.process.clock[0]
-        first_step = float(clock.step_size) if clock.n_steps > 0 else 1.0
+        path, counters = self.process.path[0], self.process.counters[0]
+        first_step = float(path.step_size) if counters.n_steps > 0 else 1.0
         return tuned_step(self.process.step_tuner, first_step, self.process.rate_tuner.log_process_time[0])
 
     # ------------------------------------------------------------------ results

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE, Stage
-from grhmc.process.state import Records, init_records
+from grhmc.process.state import Process, Records, init_records
 from grhmc.process.statistics import STATISTICS
 from grhmc.results.record import ChainRecord
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from grhmc.settings import RunSettings
 
 AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored", "n_non_finite")
-"""Of the clock: what is kept of the moment when sampling began."""
+"""What is kept of the moment when sampling began."""
 
 _OF_THE_DISCRETE_PROCESS = "acceptance_rate"
 
@@ -42,14 +42,26 @@ def named_statistics(rows: np.ndarray, is_discrete: bool) -> dict[str, np.ndarra
     return {name: rows[:, STATISTICS.index(name)] for name in names}
 
 
+def present_values(process: Process) -> dict[str, float]:
+    """What is kept of the moment when sampling begins, as it is now."""
+    path, counters = process.path[0], process.counters[0]
+    return {name: float(path.time if name == "time" else counters[name]) for name in AT_SAMPLING_START}
+
+
 def tuning_record(chain: ChainState) -> dict[str, np.ndarray]:
     """What warm-up has found so far, and its history."""
-    clock, records, tuner = chain.process.clock[0], chain.records, chain.process.rate_tuner
+    path, counters, cursors, records, tuner = (
+        chain.process.path[0],
+        chain.process.counters[0],
+        chain.process.cursors[0],
+        chain.records,
+        chain.process.rate_tuner,
+    )
     sampling = not chain.stage.is_warmup
-    n_rows = int(clock.history_index)
+    n_rows = int(cursors.history_index)
     at_sampling_start = dict(zip(AT_SAMPLING_START, chain.sampling_start, strict=True))
-    warmup = at_sampling_start if sampling else {name: clock[name] for name in AT_SAMPLING_START}
-    elapsed = clock.time - (at_sampling_start["time"] if sampling else clock.stage_start_time)
+    warmup = at_sampling_start if sampling else present_values(chain.process)
+    elapsed = path.time - (at_sampling_start["time"] if sampling else cursors.stage_start_time)
     standardization = chain.process.standardization
     rank = int(standardization.rank[0])
     n_crossings = np.maximum(chain.process.n_crossings, 1)
@@ -63,16 +75,16 @@ def tuning_record(chain: ChainState) -> dict[str, np.ndarray]:
         "places": np.vstack([chain.places, chain.process.highest]),
         "density_noise": np.array(max(chain.noise, 0.0)),
         "centre": standardization.centre.copy(),
-        "event_rate": np.array(clock.event_rate),
-        "step_size": np.array(clock.trajectory_step if chain.is_discrete else clock.step_size),
+        "event_rate": np.array(path.event_rate),
+        "step_size": np.array(path.trajectory_step if chain.is_discrete else path.step_size),
         "time_to_u_turn": np.exp(tuner.log_process_time[0]),
         "n_gradients": np.array(int(warmup["n_gradients"])),
         "n_event_rate_gradients": np.array(tuner.n_gradients[0]),
         "crossing_time": elapsed / n_crossings,
-        "n_bounces": np.array(clock.n_bounces),
-        "n_non_finite": np.array(clock.n_non_finite),
-        "n_floored": np.array(clock.n_floored),
-        "n_rejected_paths": np.array(clock.n_rejected_paths),
+        "n_bounces": np.array(counters.n_bounces),
+        "n_non_finite": np.array(counters.n_non_finite),
+        "n_floored": np.array(counters.n_floored),
+        "n_rejected_paths": np.array(counters.n_rejected_paths),
         "n_warmup_bounces": np.array(int(warmup["n_bounces"])),
         "n_warmup_floored": np.array(int(warmup["n_floored"])),
         "n_warmup_non_finite": np.array(int(warmup["n_non_finite"])),
@@ -90,12 +102,12 @@ def tuning_record(chain: ChainState) -> dict[str, np.ndarray]:
 def chain_record(chain: ChainState) -> ChainRecord:
     """Everything recorded so far; draws and statistics are views of the chain's own arrays."""
     sampling = not chain.stage.is_warmup
-    n_draws = int(chain.process.clock.draw_index[0]) if sampling else 0
+    n_draws = int(chain.process.cursors.draw_index[0]) if sampling else 0
     n_warmup = 0
     if chain.n_warmup_rows:
         n_warmup = chain.warmup_draws_before if sampling else min(chain.draws_done, chain.n_warmup_rows)
     first = chain.n_warmup_rows
-    n_intervals = int(chain.process.clock.interval_index[0]) if sampling else 0
+    n_intervals = int(chain.process.cursors.interval_index[0]) if sampling else 0
     records, is_discrete = chain.records, chain.is_discrete
     return ChainRecord(
         chain=chain.index,

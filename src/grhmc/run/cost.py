@@ -98,14 +98,14 @@ def look_for_noise(chain: ChainState) -> None:
     """Measure the noise where a chain begins a stage, unless it is known to have none."""
     process, step = chain.process, chain.trajectory_step
     is_first = chain.noise < 0.0
-    if is_first or chain.noise > 0.0 or process.clock[0].refreshment_time > _MANY_STEPS * step:
+    if is_first or chain.noise > 0.0 or process.path[0].refreshment_time > _MANY_STEPS * step:
         standardization, direction = process.standardization, process.step.momentum.copy()
         point = np.empty_like(direction)
         to_parameters(standardization, process.step.position, point)
         apply_factor(standardization, direction)
         direction *= standardization.scale
         chain.noise, n_gradients = measure_noise(chain.model, point, direction, step)
-        process.clock.n_gradients += n_gradients
+        process.counters.n_gradients += n_gradients
 
 
 def reachable_acceptance(target: float, noise: float) -> float:
@@ -125,8 +125,8 @@ def gradients_of_chain(n_draws: int, gradient_budget: int) -> int:
 
 def cause_of_cost(chain: ChainState) -> str:
     """Why a chain costs much, as far as it is known: part of a sentence."""
-    clock = chain.process.clock[0]
-    not_finite = float(clock.n_non_finite) / max(int(clock.n_events), 1)
+    counters = chain.process.counters[0]
+    not_finite = float(counters.n_non_finite) / max(int(counters.n_events), 1)
     if chain.noise >= SMALLEST_NOISE:
         return (
             f"its log density is noisy (standard deviation {chain.noise:.2g} between places next to each other): "
@@ -134,7 +134,7 @@ def cause_of_cost(chain: ChainState) -> str:
         )
     if not_finite > 0.02:
         return (
-            f"the log density or its gradient is not finite in {int(clock.n_non_finite)} places that it ran into, "
+            f"the log density or its gradient is not finite in {int(counters.n_non_finite)} places that it ran into, "
             f"{not_finite:.0%} of its trajectories"
         )
     if chain.is_discrete and chain.stage.by_trajectories:
@@ -147,7 +147,7 @@ def cause_of_cost(chain: ChainState) -> str:
 
 def cost_hint(chain: ChainState) -> str:
     """What progress says of a chain that costs far more than others of its kind; else an empty string."""
-    n_gradients = int(chain.process.clock[0].n_gradients)
+    n_gradients = int(chain.process.counters[0].n_gradients)
     per_draw = n_gradients / max(chain.draws_done, 1)
     if n_gradients < _WORTH_A_HINT or per_draw < _DEAR:
         return ""

@@ -49,16 +49,16 @@ def single_blas_thread() -> AbstractContextManager[Any]:
 
 def findings_of(chain: Chain) -> Findings:
     """What the chain brings to cross-chain adaptation."""
-    process, clock = chain.process, chain.process.clock[0]
+    process, path, counters = chain.process, chain.process.path[0], chain.process.counters[0]
     positions, gradients = kept_draws(process.draw_sample)
     return Findings(
         position=process.step.position.copy(),
         force=process.step.stage_forces[0].copy(),
-        log_density=float(clock.log_density),
-        step_size=float(clock.step_size),
-        accepted_step=float(clock.accepted_step),
-        error_ratio=float(clock.error_ratio),
-        has_stepped=bool(clock.n_steps > 0),
+        log_density=float(path.log_density),
+        step_size=float(path.step_size),
+        accepted_step=float(path.accepted_step),
+        error_ratio=float(path.error_ratio),
+        has_stepped=bool(counters.n_steps > 0),
         standardization=Standardization(*(part.copy() for part in process.standardization)),
         moments=process.moments,
         previous_moments=process.previous_moments,
@@ -87,7 +87,7 @@ def apply(chain: Chain, decision: Decision) -> None:
     process.rate_tuner.log_time[:] = decision.log_time
     process.rate_tuner.log_process_time[:] = decision.log_process_time
     if decision.event_rate is not None:
-        process.clock.event_rate = decision.event_rate
+        process.path.event_rate = decision.event_rate
     if decision.length_tuner is not None:
         for own, common in zip(process.length_tuner, decision.length_tuner, strict=True):
             own[:] = common
@@ -110,7 +110,7 @@ def _move_to(chain: Chain, host: Findings) -> None:
         own[:] = part
     process.step.position[:], process.step.stage_forces[0] = host.position, host.force
     for name in ("log_density", "step_size", "accepted_step", "error_ratio"):
-        process.clock[name] = getattr(host, name)
+        process.path[name] = getattr(host, name)
     draw_momentum(process.settings.law[0], process.step.momentum, process.rng)
     process.step_tuner = copy.deepcopy(host.step_tuner)
     process.length_tuner = init_length_tuner(chain.model.dim)

@@ -39,7 +39,7 @@ class Watch:
 
 def snapshot(chain: Chain, since: ChainCounts) -> ChainSnapshot:
     """Where a chain is, and what it rejected of what it has tried after `since`."""
-    clock, counts = chain.process.clock[0], chain.counts
+    path, counts = chain.process.path[0], chain.counts
     first = max(chain.stage_index, 0)
     to_come = sum(stage.n_draws for stage in chain.stages[first:] if stage.is_warmup)  # if none is skipped
     stage, before, done = chain.stages[first], chain.warmup_draws_before, chain.draws_done
@@ -54,8 +54,8 @@ def snapshot(chain: Chain, since: ChainCounts) -> ChainSnapshot:
         n_gradients=counts.n_gradients,
         seconds=float(chain.seconds.sum()),
         is_discrete=chain.is_discrete,
-        event_rate=None if chain.is_discrete else float(clock.event_rate),
-        step_size=float(clock.trajectory_step if by_trajectories else clock.step_size),
+        event_rate=None if chain.is_discrete else float(path.event_rate),
+        step_size=float(path.trajectory_step if by_trajectories else path.step_size),
         rejected_fraction=_rejected_fraction(since, counts, by_trajectories, chain.is_discrete),
         n_diverging=counts.n_diverging,
         finished=chain.outcome not in (Outcome.RUNNING, Outcome.WAITING),

@@ -17,7 +17,7 @@ from grhmc.process.state import Process
 
 def begin_scale_tuner(process: Process, rule: ScaleRule) -> None:
     """Start the tuner, or shift what it has seen."""
-    process.clock.crossing_started = 0
+    process.cursors.crossing_started = 0
     if rule.tuner == MCT:
         renew_crossing_time_tuner(process, rule)
     elif rule.tuner != FIXED:
@@ -37,7 +37,7 @@ def renew_crossing_time_tuner(process: Process, rule: ScaleRule) -> None:
 def begin_event_rate_tuner(process: Process, rule: EventRateRule) -> None:
     """Begin with the rule's rate where it gives one, and count U-turns afresh."""
     if rule.start is not None:
-        process.clock.event_rate = rule.start
+        process.path.event_rate = rule.start
         if rule.tune:
             renew_rate_tuner(process, rule.start)
     if rule.tune:
