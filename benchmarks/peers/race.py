@@ -19,9 +19,10 @@ import traceback
 from pathlib import Path
 
 import numpy as np
-from samplers import OURS, PEERS, SAMPLERS, Sampler
+from samplers import OURS, PEERS, SAMPLERS, Run, Sampler
 from statistics_of_draws import Judgement, judge, judge_parameters
-from targets import REPOSITORY, TARGETS, make_target
+from targets import REPOSITORY, TARGETS, Target, make_target
+from until import Until, gradients_until_enough
 
 RESULTS = Path(__file__).parent / "results"
 SEEDS = (1, 2, 3)
@@ -35,6 +36,7 @@ FIELDS = (
     "seconds",
     "n_divergent",
     *Judgement._fields,
+    *Until._fields,
     "remark",
 )
 
@@ -93,7 +95,21 @@ def run_cell(target_name: str, sampler: Sampler, seed: int) -> dict[str, str]:
     row |= {name: str(getattr(run, name)) for name in ("warmup_gradients", "sampling_gradients", "n_divergent")}
     row["seconds"] = f"{run.seconds:.3f}"
     row |= {k: v if isinstance(v, str) else f"{v:.5g}" for k, v in judgement._asdict().items()}
-    return row
+    return row | until_enough(target, sampler, seed, run)
+
+
+def until_enough(target: Target, sampler: Sampler, seed: int, run: Run) -> dict[str, str]:
+    """The columns of `until.Until`; a longer run that fails leaves the rest of the line as it is."""
+    try:
+        return {k: str(v) for k, v in gradients_until_enough(sampler, target, seed, run)._asdict().items()}
+    except Exception:
+        traceback.print_exc()
+        return {"to_400_by": "failed"}
+
+
+def is_finished(row: dict[str, str]) -> bool:
+    """Whether a line has all columns: those made before there was `until.py` are made again."""
+    return bool(row["remark"] or row.get("to_400_by"))
 
 
 def version_of(sampler: Sampler) -> str:
@@ -119,6 +135,7 @@ def describe(row: dict[str, str], wall_seconds: float) -> str:
     worst = "/".join(f"{float(row[f'ess_{name}']) * per_thousand:.3g}" for name in ("bulk", "tail", "q2"))
     gradients = f"{row['warmup_gradients']}+{row['sampling_gradients']}"
     errors = f"mean {row['mean_error']} sd (z {row['mean_z']}), sd {row['sd_error']} (z {row['sd_z']})"
+    gradients += f"  {int(row.get('gradients_to_400') or 0) / 1000:.1f}k to 400 by {row['to_400_by']}"
     return f"{head}  {worst:>18}  {gradients:>16}  {row['seconds']} s ({wall_seconds:.1f})  {errors}"
 
 
@@ -142,8 +159,8 @@ def main() -> None:
         is_warm = False
         for target in arguments.targets:
             for seed in arguments.seeds:
-                finished = (target, name, str(seed)) in map(cell_of, read(path))
-                if finished and not arguments.again:
+                finished = {cell_of(row) for row in read(path) if is_finished(row)}
+                if (target, name, str(seed)) in finished and not arguments.again:
                     continue
                 if not is_warm:
                     warm_up_compiler(sampler)

@@ -1,6 +1,6 @@
 """Log densities with gradients of the race's simulated posteriors, for `grhmc.from_numba`; `programs/` has them for Stan.
 
-Scales are coordinates as logarithms, in the Stan programs too, so that all samplers have the same coordinates.
+Logarithms of scales are the coordinates, in the Stan programs too, so that all samplers have the same ones.
 """
 
 from __future__ import annotations

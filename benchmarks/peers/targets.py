@@ -83,6 +83,8 @@ class Target:
 
 def _column(variables: Mapping[str, np.ndarray], parameter: str) -> np.ndarray:
     base, _, index = parameter.removesuffix("]").partition("[")
+    if base not in variables:  # a scale, whose logarithm is the coordinate
+        return np.exp(variables[f"log_{base}"])
     return variables[base][:, int(index) - 1] if index else variables[base]
 
 
@@ -188,7 +190,7 @@ def _posterior(name: str) -> Target:
 def _simulated(name: str) -> Target:
     posterior = simulated.POSTERIORS[name]()
     parameters = tuple(
-        f"{base}[{j + 1}]" if shape else base
+        f"{base}[{j + 1}]" if shape else base.removeprefix("log_")
         for base, shape in posterior.names.items()
         for j in range(int(np.prod(shape, dtype=int)))
     )

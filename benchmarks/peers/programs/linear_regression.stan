@@ -11,10 +11,13 @@ parameters {
   vector[k] beta;
   real log_sigma;
 }
+transformed parameters {
+  real sigma = exp(log_sigma);
+}
 model {
   target += log_sigma - 0.5 * dot_product(prior_precision, square(beta - prior_mean));
   if (cauchy_scale > 0) {
-    target += -log1p(square(exp(log_sigma) / cauchy_scale));
+    target += -log1p(square(sigma / cauchy_scale));
   }
-  y ~ normal(rows * beta, exp(log_sigma));
+  y ~ normal(rows * beta, sigma);
 }

@@ -33,7 +33,7 @@ FIELDS = ("target", "parameter", "mean", "mean_error", "sd", "sd_error", "n_draw
 
 
 def by_quadrature(regression: Regression) -> np.ndarray:
-    """Mean and sd of the coefficients and of log sigma, shape (2, k + 1).
+    """Mean and sd of the coefficients and of sigma, shape (2, k + 1).
 
     In coordinates gamma = R beta of rows = Q R, where nothing cancels.
     """
@@ -62,8 +62,9 @@ def by_quadrature(regression: Regression) -> np.ndarray:
     if max(weight[0], weight[-1]) > 1e-12:
         raise ValueError("RANGE is too small")
     weight /= weight.sum()
-    mean = np.append(weight @ means, weight @ nodes)
-    spread = np.column_stack([variances + (means - mean[:k]) ** 2, (nodes - mean[k]) ** 2])
+    sigma = np.exp(nodes)
+    mean = np.append(weight @ means, weight @ sigma)
+    spread = np.column_stack([variances + (means - mean[:k]) ** 2, (sigma - mean[k]) ** 2])
     return np.array([mean, np.sqrt(weight @ spread)])
 
 
