@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 from typing import Any
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # XLA calls this kind of custom call unsupported, and runs it
 
 import blackjax
 import jax
 import jax.numpy as jnp
 import numpy as np
 from counted_density import CountedDensity, compiled_for_xla
-
 
 _CUSTOM_CALL = "grhmc_counted_density"
 _STATUS_RETURNING = 2  # XLA's version of custom calls that take pointers; the newer one needs XLA's headers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
+import os
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from targets import Target, starting_points
 import grhmc
 
 CHAINS, TUNE, DRAWS = 4, 1000, 1000
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # XLA calls BlackJAX's way to the density unsupported, and runs it
 
 
 @dataclass

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import simulated_densities
 
-BANANA_SD, BANANA_BEND = 10.0, 0.03
+BANANA_SD, BANANA_BEND = 3.0, 0.3
 N_COUNTIES, N_HOUSES = 85, 919
 
 
@@ -179,7 +179,7 @@ def varying_slopes() -> Posterior:
 
 
 def banana() -> Posterior:
-    """A normal ten times as long as wide, bent into a parabola."""
+    """A normal three times as long as wide, bent into a parabola."""
     data = {"s": BANANA_SD, "bend": BANANA_BEND}
     return Posterior(simulated_densities.banana, {"x": (2,)}, (BANANA_SD, BANANA_BEND), "banana", data)
 

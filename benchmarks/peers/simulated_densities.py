@@ -1,4 +1,4 @@
-"""Log densities with gradients of the race's simulated posteriors, for `grhmc.from_numba`; `programs/` has them for Stan.
+"""Log densities with gradients of the race's simulated posteriors; `programs/` has the same for Stan.
 
 Logarithms of scales are the coordinates, in the Stan programs too, so that all samplers have the same ones.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def linear_regression(q, grad, rows, y, prior_mean, prior_precision, cauchy_scale):
-    """y ~ N(rows·beta, sigma²); q = (beta, log sigma).
+    """Linear regression, y ~ N(rows·beta, sigma²); q = (beta, log sigma).
 
     beta has independent normal priors (precision 0: flat); sigma is half-Cauchy, or flat where `cauchy_scale` is 0.
     """
@@ -45,7 +45,7 @@ def linear_regression(q, grad, rows, y, prior_mean, prior_precision, cauchy_scal
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def latent_poisson(q, grad, precision, counts, log_mean):
-    """q ~ N(0, precision⁻¹), counts ~ Poisson(exp(log_mean + q))."""
+    """Latent values q ~ N(0, precision⁻¹), counts ~ Poisson(exp(log_mean + q))."""
     log_density = 0.0
     for i in range(q.size):
         total = 0.0
@@ -67,7 +67,7 @@ def _half_normal(log_scale):
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def varying_intercepts(q, grad, group, x, u, y):
-    """y ~ N(mu + gamma·u[group] + s_a·z[group] + beta·x, s_y²), z ~ N(0, 1): not centred.
+    """Not centred: y ~ N(mu + gamma·u[group] + s_a·z[group] + beta·x, s_y²), z ~ N(0, 1).
 
     q = (mu, beta, gamma, log s_a, log s_y, z); mu, beta and gamma ~ N(0, 5²), scales half-normal(1).
     """
@@ -101,7 +101,7 @@ def varying_intercepts(q, grad, group, x, u, y):
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def varying_slopes(q, grad, group, x, y):
-    """y ~ N(mu_a + s_a·z_a[group] + (mu_b + s_b·z_b[group])·x, s_y²), z_a and z_b ~ N(0, 1): not centred.
+    """Not centred: y ~ N(mu_a + s_a·z_a[group] + (mu_b + s_b·z_b[group])·x, s_y²), z_a and z_b ~ N(0, 1).
 
     q = (mu_a, mu_b, log s_a, log s_b, log s_y, z_a, z_b); mu_a and mu_b ~ N(0, 5²), scales half-normal(1).
     """
