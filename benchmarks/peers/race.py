@@ -1,6 +1,7 @@
 """Run the race: every sampler on every target with three seeds; finished cells are kept and not run again.
 
     python benchmarks/peers/race.py                                   # all that is missing
+    python benchmarks/peers/race.py --targets correlated              # the simulated ones
     python benchmarks/peers/race.py --targets N10 F2 --samplers nutpie grhmc_default --seeds 1
     python benchmarks/peers/race.py --again --samplers grhmc_default  # after a change of ours
 
@@ -21,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from samplers import OURS, PEERS, SAMPLERS, Run, Sampler
 from statistics_of_draws import Judgement, judge, judge_parameters
-from targets import REPOSITORY, TARGETS, Target, make_target
+from targets import CORRELATED, REPOSITORY, TARGETS, Target, make_target
 from until import Until, gradients_until_enough
 
 RESULTS = Path(__file__).parent / "results"
@@ -147,11 +148,13 @@ def warm_up_compiler(sampler: Sampler) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--targets", nargs="+", default=list(TARGETS), choices=list(TARGETS), metavar="NAME")
+    parser.add_argument("--targets", nargs="+", default=list(TARGETS), choices=[*TARGETS, "correlated"], metavar="NAME")
     parser.add_argument("--samplers", nargs="+", default=list(SAMPLERS), choices=list(SAMPLERS), metavar="NAME")
     parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
     parser.add_argument("--again", action="store_true", help="run finished cells again")
     arguments = parser.parse_args()
+    if arguments.targets == ["correlated"]:
+        arguments.targets = list(CORRELATED)
     np.seterr(all="ignore")
     for name in arguments.samplers:
         sampler = SAMPLERS[name]
