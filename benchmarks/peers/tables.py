@@ -250,7 +250,8 @@ def summary_table(cells: dict[str, dict[str, Cell]], ours: str) -> list[str]:
         lines.append(
             f"| {target} | {mine.worst_with_warmup:.3g} | {' | '.join(peers)} "
             f"| **{bounded(ratio.with_warmup, ratio)}** | {bounded(before.with_warmup, before) if before else '–'} "
-            f"| {bounded(ratio.sampling, ratio)} | {bounded(ratio.per_second, ratio)} | {mine.mean_z:.1f}, {mine.sd_z:.1f} |"
+            f"| {bounded(ratio.sampling, ratio)} | {bounded(ratio.per_second, ratio)} "
+            f"| {mine.mean_z:.1f}, {mine.sd_z:.1f} |"
         )
     pad = "| " * (1 + len(FAMILIES))
     rows = _middle_and_least(found, old, ("with_warmup", "sampling", "per_second"), pad)
