@@ -1,31 +1,39 @@
-"""BlackJAX's NUTS on a compiled density, which JAX calls back: the gradients count, the seconds do not."""
+"""BlackJAX's NUTS on a compiled density, which XLA calls by its pointer."""
 
 from __future__ import annotations
 
+import ctypes
+import functools
 from typing import Any
 
 import blackjax
 import jax
 import jax.numpy as jnp
 import numpy as np
-from counted_density import CountedDensity
+from counted_density import CountedDensity, compiled_for_xla
 
-from grhmc.density_pointer import DENSITY_PROTOTYPE, call_density
+_CUSTOM_CALL = "grhmc_counted_density"
+_STATUS_RETURNING = 2  # XLA's version of custom calls that take pointers; the newer one needs XLA's headers
+
+
+@functools.cache
+def _register() -> None:
+    """Make the density's custom call known to XLA: a call back into Python would take half a millisecond."""
+    new_capsule = ctypes.pythonapi.PyCapsule_New
+    new_capsule.restype, new_capsule.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    capsule = new_capsule(compiled_for_xla().address, b"xla._CUSTOM_CALL_TARGET", None)
+    jax.ffi.register_ffi_target(_CUSTOM_CALL, capsule, platform="cpu", api_version=0)
 
 
 def as_jax_function(density: CountedDensity, dim: int) -> Any:
-    """A log density for JAX; value and gradient come from one call."""
-    function = DENSITY_PROTOTYPE(density.address)
+    """A log density for JAX; value and gradient come from one call. `density` must outlive it."""
+    _register()
     shapes = (jax.ShapeDtypeStruct((), jnp.float64), jax.ShapeDtypeStruct((dim,), jnp.float64))
-
-    def evaluate(q: Any) -> tuple[np.ndarray, np.ndarray]:
-        gradient = np.empty(dim)
-        point = np.ascontiguousarray(q, dtype=np.float64)
-        value, _ = call_density(function, density.user_data, point, gradient)
-        return np.float64(value), gradient
+    custom_call = jax.ffi.ffi_call(_CUSTOM_CALL, shapes, custom_call_api_version=_STATUS_RETURNING)
+    numbers = np.array([dim, density.user_data])
 
     def call(q: Any) -> Any:
-        return jax.pure_callback(evaluate, shapes, q)
+        return tuple(custom_call(q, jnp.asarray(numbers)))
 
     @jax.custom_vjp
     def log_density(q: Any) -> Any:

@@ -81,5 +81,6 @@ class PointerModel(CompiledModel):
             None,
         )
 
-    def _make_sampler(self, settings: Any, init_mean: np.ndarray, cores: int, progress_type: Any, store: Any) -> Any:
-        return _lib.PySampler.from_pymc(settings, cores, self._make_model(init_mean), progress_type, store)
+    def _make_sampler(self, settings: Any, init_mean: np.ndarray, cores: int, *rest: Any) -> Any:
+        """`rest` is passed on as it comes: two arguments in nutpie 0.16.8, four in 0.16.11."""
+        return _lib.PySampler.from_pymc(settings, cores, self._make_model(init_mean), *rest)

@@ -1,6 +1,7 @@
 """Run the race: every sampler on every target with three seeds; finished cells are kept and not run again.
 
     python benchmarks/peers/race.py                                   # all that is missing
+    python benchmarks/peers/race.py --targets correlated              # the simulated ones
     python benchmarks/peers/race.py --targets N10 F2 --samplers nutpie grhmc_default --seeds 1
     python benchmarks/peers/race.py --again --samplers grhmc_default  # after a change of ours
 
@@ -19,9 +20,10 @@ import traceback
 from pathlib import Path
 
 import numpy as np
-from samplers import OURS, PEERS, SAMPLERS, Sampler
+from samplers import OURS, PEERS, SAMPLERS, Run, Sampler
 from statistics_of_draws import Judgement, judge, judge_parameters
-from targets import REPOSITORY, TARGETS, make_target
+from targets import CORRELATED, REPOSITORY, TARGETS, Target, make_target
+from until import Until, gradients_until_enough
 
 RESULTS = Path(__file__).parent / "results"
 SEEDS = (1, 2, 3)
@@ -35,6 +37,7 @@ FIELDS = (
     "seconds",
     "n_divergent",
     *Judgement._fields,
+    *Until._fields,
     "remark",
 )
 
@@ -93,7 +96,21 @@ def run_cell(target_name: str, sampler: Sampler, seed: int) -> dict[str, str]:
     row |= {name: str(getattr(run, name)) for name in ("warmup_gradients", "sampling_gradients", "n_divergent")}
     row["seconds"] = f"{run.seconds:.3f}"
     row |= {k: v if isinstance(v, str) else f"{v:.5g}" for k, v in judgement._asdict().items()}
-    return row
+    return row | until_enough(target, sampler, seed, run)
+
+
+def until_enough(target: Target, sampler: Sampler, seed: int, run: Run) -> dict[str, str]:
+    """The columns of `until.Until`; a longer run that fails leaves the rest of the line as it is."""
+    try:
+        return {k: str(v) for k, v in gradients_until_enough(sampler, target, seed, run)._asdict().items()}
+    except Exception:
+        traceback.print_exc()
+        return {"to_400_by": "failed"}
+
+
+def is_finished(row: dict[str, str]) -> bool:
+    """Whether a line has all columns: those made before there was `until.py` are made again."""
+    return bool(row["remark"] or row.get("to_400_by"))
 
 
 def version_of(sampler: Sampler) -> str:
@@ -119,6 +136,7 @@ def describe(row: dict[str, str], wall_seconds: float) -> str:
     worst = "/".join(f"{float(row[f'ess_{name}']) * per_thousand:.3g}" for name in ("bulk", "tail", "q2"))
     gradients = f"{row['warmup_gradients']}+{row['sampling_gradients']}"
     errors = f"mean {row['mean_error']} sd (z {row['mean_z']}), sd {row['sd_error']} (z {row['sd_z']})"
+    gradients += f"  {int(row.get('gradients_to_400') or 0) / 1000:.1f}k to 400 by {row['to_400_by']}"
     return f"{head}  {worst:>18}  {gradients:>16}  {row['seconds']} s ({wall_seconds:.1f})  {errors}"
 
 
@@ -130,11 +148,13 @@ def warm_up_compiler(sampler: Sampler) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--targets", nargs="+", default=list(TARGETS), choices=list(TARGETS), metavar="NAME")
+    parser.add_argument("--targets", nargs="+", default=list(TARGETS), choices=[*TARGETS, "correlated"], metavar="NAME")
     parser.add_argument("--samplers", nargs="+", default=list(SAMPLERS), choices=list(SAMPLERS), metavar="NAME")
     parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
     parser.add_argument("--again", action="store_true", help="run finished cells again")
     arguments = parser.parse_args()
+    if arguments.targets == ["correlated"]:
+        arguments.targets = list(CORRELATED)
     np.seterr(all="ignore")
     for name in arguments.samplers:
         sampler = SAMPLERS[name]
@@ -142,8 +162,8 @@ def main() -> None:
         is_warm = False
         for target in arguments.targets:
             for seed in arguments.seeds:
-                finished = (target, name, str(seed)) in map(cell_of, read(path))
-                if finished and not arguments.again:
+                finished = {cell_of(row) for row in read(path) if is_finished(row)}
+                if (target, name, str(seed)) in finished and not arguments.again:
                     continue
                 if not is_warm:
                     warm_up_compiler(sampler)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.metadata
+import inspect
+import os
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -18,6 +20,7 @@ from targets import Target, starting_points
 import grhmc
 
 CHAINS, TUNE, DRAWS = 4, 1000, 1000
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # XLA calls BlackJAX's way to the density unsupported, and runs it
 
 
 @dataclass
@@ -33,6 +36,10 @@ class Run:
     seconds : float
         Processor time of the whole call, warm-up included, compilation not.
     n_divergent : int
+    draw_gradients : ndarray, shape (n,), optional
+        Over all chains, up to a factor; None: as if all draws cost the same.
+    asked_draws : int, optional
+        What `Sampler.run` was asked for, where n is another number.
     """
 
     warmup_gradients: int
@@ -41,6 +48,8 @@ class Run:
     draws: np.ndarray | None = None
     values: np.ndarray | None = None
     n_divergent: int = -1
+    draw_gradients: np.ndarray | None = None
+    asked_draws: int | None = None
 
 
 @dataclass
@@ -71,8 +80,8 @@ def _processor_time():
     watch.seconds = time.process_time() - began
 
 
-def run_stan(target: Target, seed: int, draws: int = DRAWS) -> Run:
-    """Stan's NUTS, default settings, through stanli, on the Stan program.
+def run_stan(metric: str, target: Target, seed: int, draws: int = DRAWS) -> Run:
+    """Stan's NUTS, default settings but for the metric, through stanli, on the Stan program.
 
     Gradients are the sum of n_leapfrog: Stan's search for its first step sizes and the one evaluation at the start of
     each transition are not reported, so they are not counted.
@@ -91,6 +100,7 @@ def run_stan(target: Target, seed: int, draws: int = DRAWS) -> Run:
             inits=starts,
             parallel_chains=1,
             refresh=0,
+            metric=metric,
         )
     steps = fit.sampler_stats[:, :, stanli.SAMPLER_COLUMNS.index("n_leapfrog__")].sum(axis=0)
     columns = [fit.draws(name)[:, TUNE:] for name in target.parameters]
@@ -100,11 +110,12 @@ def run_stan(target: Target, seed: int, draws: int = DRAWS) -> Run:
         seconds=watch.seconds,
         values=np.stack(columns, axis=-1),
         n_divergent=int(np.sum(fit.divergences)),
+        draw_gradients=steps[TUNE:],
     )
 
 
-def run_nutpie(target: Target, seed: int, draws: int = DRAWS) -> Run:
-    """nutpie, default settings (diagonal scale), on the compiled density."""
+def run_nutpie(adaptation: str, tune: int, target: Target, seed: int, draws: int = DRAWS) -> Run:
+    """nutpie, default settings but for the kind of scale and the warm-up's length, on the compiled density."""
     import nutpie
     from nutpie_model import PointerModel
 
@@ -115,20 +126,23 @@ def run_nutpie(target: Target, seed: int, draws: int = DRAWS) -> Run:
         trace = nutpie.sample(
             model,
             draws=draws,
-            tune=TUNE,
+            tune=tune,
             chains=CHAINS,
             cores=1,
             seed=seed,
+            adaptation=adaptation,
             progress_bar=False,
             save_warmup=True,
         )
-    sampling = int(trace.sample_stats["n_steps"].sum())
+    steps = trace.sample_stats["n_steps"].to_numpy().sum(axis=0)
+    sampling = int(steps.sum())
     return Run(
         warmup_gradients=density.count - sampling,
         sampling_gradients=sampling,
         seconds=watch.seconds,
         draws=trace.posterior["x"].to_numpy(),
         n_divergent=int(trace.sample_stats["diverging"].sum()),
+        draw_gradients=steps,
     )
 
 
@@ -213,6 +227,29 @@ def run_blackjax(target: Target, seed: int, draws: int = DRAWS) -> Run:
     )
 
 
+MAMS_DRAWS = 5
+"""For each draw of the others: it moves by four gradients a draw, and its tuning is a share of the draws."""
+
+
+def run_mams(target: Target, seed: int, draws: int = DRAWS) -> Run:
+    """BlackJAX's adjusted MCLMC after its own tuning; five times as many draws, because they are short."""
+    from blackjax_mams import sample_mams
+
+    density = CountedDensity(target.model, reject_with_minus_infinity=True)
+    starts = starting_points(target, seed, CHAINS)
+    with _processor_time() as watch:
+        kept, warmup, steps, n_divergent = sample_mams(density, starts, seed, MAMS_DRAWS * DRAWS, MAMS_DRAWS * draws)
+    return Run(
+        warmup_gradients=warmup,
+        sampling_gradients=density.count - warmup,
+        seconds=watch.seconds,
+        draws=kept,
+        n_divergent=n_divergent,
+        draw_gradients=steps,
+        asked_draws=draws,
+    )
+
+
 def run_grhmc(arguments: dict[str, Any], target: Target, seed: int, draws: int = DRAWS) -> Run:
     """Run grhmc with any arguments of `sample`; none are its defaults."""
     density = CountedDensity(target.model)
@@ -230,23 +267,41 @@ def run_grhmc(arguments: dict[str, Any], target: Target, seed: int, draws: int =
             diagnose=False,  # R-hat and all that: the others do not compute it
             **settings,
         )
-    sampling = int(result["sample_stats"]["n_gradients"].sum())
+    gradients = result["sample_stats"]["n_gradients"].to_numpy().sum(axis=0)
+    sampling = int(gradients.sum())
     return Run(
         warmup_gradients=density.count - sampling,
         sampling_gradients=sampling,
         seconds=watch.seconds,
         draws=result["unconstrained_posterior"]["position"].to_numpy(),
         n_divergent=int(result["sample_stats"]["diverging"].sum()),
+        draw_gradients=gradients,
     )
 
 
 PEERS = (
-    Sampler("stan_nuts", "stanli", run_stan),
-    Sampler("nutpie", "nutpie", run_nutpie),
+    Sampler("stan_nuts", "stanli", partial(run_stan, "diag_e")),
+    Sampler("stan_dense", "stanli", partial(run_stan, "dense_e")),
+    Sampler("nutpie", "nutpie", partial(run_nutpie, "diag", TUNE)),
+    Sampler("nutpie_400", "nutpie", partial(run_nutpie, "diag", 400)),
+    Sampler("nutpie_low_rank", "nutpie", partial(run_nutpie, "low_rank", TUNE)),
+    Sampler("nutpie_low_rank_800", "nutpie", partial(run_nutpie, "low_rank", 800)),
+    Sampler("nutpie_low_rank_400", "nutpie", partial(run_nutpie, "low_rank", 400)),
     Sampler("walnutpie", "walnutpie", run_walnutpie),
     Sampler("owalnuts", "owalnuts", run_owalnuts),
     Sampler("blackjax_nuts", "blackjax", run_blackjax, is_native=False),
+    Sampler("blackjax_mams", "blackjax", run_mams, is_native=False),
 )
+
+FAMILIES: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "Stan": ("stan_nuts", "stan_dense"),
+        "nutpie": ("nutpie", "nutpie_400", "nutpie_low_rank", "nutpie_low_rank_800", "nutpie_low_rank_400"),
+        "WALNUTS": ("walnutpie", "owalnuts"),
+        "BlackJAX": ("blackjax_nuts", "blackjax_mams"),
+    }
+)
+"""Configurations of one peer, of which the best counts, target by target."""
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -260,6 +315,10 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "discrete_splitting": {"process": grhmc.Discrete(integrator="splitting")},
 }
 """Ours: a name, and the arguments of `sample` that make it."""
+
+for _metric in ("diagonal", "low_rank"):
+    if "metric" in inspect.signature(grhmc.sample).parameters:
+        CONFIGURATIONS[_metric] = {"metric": _metric}
 
 OURS = tuple(
     Sampler(f"grhmc_{name}", "grhmc", partial(run_grhmc, arguments), arguments=arguments)

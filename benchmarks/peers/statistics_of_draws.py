@@ -56,8 +56,7 @@ def judge_parameters(target: Target, values: np.ndarray) -> Judgement:
     truth = target.truth
     mean, sd = values.mean(axis=(0, 1)), values.std(axis=(0, 1))
     squares = (values - mean) ** 2
-    bulk, q2 = _ess(values, "bulk"), _ess(squares, "bulk")
-    tail = _ess(values, "tail")
+    bulk, tail, q2 = _sizes(values)
     mean_error = sd / np.sqrt(_ess(values, "mean"))
     with np.errstate(divide="ignore", invalid="ignore"):
         sd_error = squares.std(axis=(0, 1)) / np.sqrt(_ess(squares, "mean")) / (2 * sd)  # delta method
@@ -74,6 +73,19 @@ def judge_parameters(target: Target, values: np.ndarray) -> Judgement:
         known = np.where(np.isfinite(error), error, -1.0)
         _worst(found, name, error, int(np.argmax(known)), target)
     return Judgement(**found)  # pyright: ignore[reportArgumentType]
+
+
+def effective_sizes(values: np.ndarray) -> np.ndarray:
+    """Bulk, tail and q² effective sample sizes of draws (chains, n, parameters): shape (3, parameters).
+
+    0 where they are not defined, as of a parameter that never moved.
+    """
+    return np.nan_to_num(np.array(_sizes(values)))
+
+
+def _sizes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    squares = (values - values.mean(axis=(0, 1))) ** 2
+    return _ess(values, "bulk"), _ess(values, "tail"), _ess(squares, "bulk")
 
 
 def _worst(found: dict[str, float | str], name: str, values: np.ndarray, index: int, target: Target) -> None:

@@ -1,7 +1,10 @@
 """Turn the race's results into tables (Markdown) and figures: every cell, medians over seeds, and who wins by how much.
 
-python benchmarks/peers/tables.py                        # the summary, on the screen
+python benchmarks/peers/tables.py                        # all tables, on the screen
 python benchmarks/peers/tables.py --ours grhmc_default --markdown FILE --figure FILE
+
+A peer counts with the best of its configurations (`samplers.FAMILIES`), target by target. Beside that stands the
+ratio to `RIVALS`, which the figures were against before there were other configurations. "≤": some are not run yet.
 """
 
 from __future__ import annotations
@@ -15,17 +18,21 @@ from typing import NamedTuple
 
 import timing
 from race import RESULTS, read
-from samplers import OURS, PEERS
+from samplers import FAMILIES, OURS, PEERS
 from targets import TARGETS
 
 RIVALS = ("stan_nuts", "nutpie")
+"""Diagonal scales after a warm-up of 1000."""
+
+ALL = tuple(name for names in FAMILIES.values() for name in names)
 Row = dict[str, str]
 
 
 class Cell(NamedTuple):
     """Medians over the seeds of one sampler on one target; ESS are worst over parameters, per 1000 gradients.
 
-    Per second: with the warm-up counted, at the seconds per gradient that `timing.py` measured.
+    Per second: with the warm-up counted, at the seconds per gradient that `timing.py` measured. `to_400`: thousands of
+    gradients until the worst effective size is 400 (`until.py`), nan where not known; `is_extrapolated` in most seeds.
     """
 
     bulk: float
@@ -39,6 +46,8 @@ class Cell(NamedTuple):
     mean_z: float
     sd_error: float
     sd_z: float
+    to_400: float
+    is_extrapolated: bool
     n_seeds: int
     n_failed: int
 
@@ -54,7 +63,7 @@ def summarize(rows: Iterable[Row], nanoseconds_per_gradient: float | None) -> Ce
     good = [row for row in rows if not row["remark"]]
     n_failed = len(rows) - len(good)
     if not good:
-        return Cell(*[0.0] * 7, *[float("nan")] * 4, n_seeds=len(rows), n_failed=n_failed)
+        return Cell(*[0.0] * 7, *[math.nan] * 4, math.inf, False, n_seeds=len(rows), n_failed=n_failed)
 
     def median(of: Callable[[Row], float]) -> float:
         return statistics.median([*map(of, good), *[0.0] * n_failed])
@@ -65,6 +74,9 @@ def summarize(rows: Iterable[Row], nanoseconds_per_gradient: float | None) -> Ce
     def total(row: Row) -> float:
         return sampling(row) + int(row["warmup_gradients"]) / 1000
 
+    known = [row for row in good if row.get("gradients_to_400")]
+    costs = [int(row["gradients_to_400"]) / 1000 for row in known] + [math.inf] * n_failed
+    guessed = [row["to_400_by"] == "extrapolation" for row in known]
     with_warmup = median(lambda row: worst_ess(row) / total(row))
     return Cell(
         bulk=median(lambda row: float(row["ess_bulk"]) / sampling(row)),
@@ -78,6 +90,8 @@ def summarize(rows: Iterable[Row], nanoseconds_per_gradient: float | None) -> Ce
         mean_z=max(float(row["mean_z"]) for row in good),
         sd_error=median(lambda row: float(row["sd_error"])),
         sd_z=max(float(row["sd_z"]) for row in good),
+        to_400=statistics.median(costs) if known else math.nan,
+        is_extrapolated=2 * sum(guessed) > len(guessed),
         n_seeds=len(rows),
         n_failed=n_failed,
     )
@@ -106,45 +120,61 @@ def all_cells() -> dict[str, dict[str, Cell]]:
 def every_cell_table(cells: dict[str, dict[str, Cell]]) -> list[str]:
     """All samplers on all targets."""
     lines = [
-        "| target | sampler | bulk / tail / q² | worst | worst, warm-up counted | worst per second "
+        "| target | sampler | bulk / tail / q² | worst | worst, warm-up counted | worst per second | thousands to 400 "
         "| warm-up : sampling | mean error, sds (largest z) | sd error (largest z) |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "|---" * 10 + "|",
     ]
     for target, samplers in cells.items():
         for name, cell in samplers.items():
             if cell.n_failed == cell.n_seeds:
-                lines.append(f"| {target} | {name} | failed | 0 | 0 | 0 | | | |")
+                lines.append(f"| {target} | {name} | failed | 0 | 0 | 0 | | | | |")
                 continue
             failed = f" ({cell.n_failed} of {cell.n_seeds} seeds failed)" if cell.n_failed else ""
             lines.append(
                 f"| {target} | {name}{failed} | {cell.bulk:.3g} / {cell.tail:.3g} / {cell.q2:.3g} | {cell.worst:.3g} "
-                f"| {cell.worst_with_warmup:.3g} | {cell.per_second:.3g} | {cell.warmup_share:.2f} "
+                f"| {cell.worst_with_warmup:.3g} | {cell.per_second:.3g} "
+                f"| {cost(cell)} | {cell.warmup_share:.2f} "
                 f"| {cell.mean_error:.3f} ({cell.mean_z:.1f}) | {100 * cell.sd_error:.1f} % ({cell.sd_z:.1f}) |"
             )
     return lines
 
 
 class Ratios(NamedTuple):
-    """Ours over the better of Stan's NUTS and nutpie, on one target."""
+    """Ours over the best of some rivals, on one target; `to_400` the other way round, so that more is better."""
 
     sampling: float
     with_warmup: float
     per_second: float
+    to_400: float
+    n_missing: int
 
 
-def ratios(cells: dict[str, dict[str, Cell]], ours: str) -> dict[str, Ratios]:
-    """Of all targets where the three have finished."""
-    found = {}
-    for target, samplers in cells.items():
-        if ours not in samplers or any(rival not in samplers for rival in RIVALS):
-            continue
-        mine, rivals = samplers[ours], [samplers[rival] for rival in RIVALS]
-        found[target] = Ratios(
-            mine.worst / max(rival.worst for rival in rivals),
-            mine.worst_with_warmup / max(rival.worst_with_warmup for rival in rivals),
-            mine.per_second / max(rival.per_second for rival in rivals),
-        )
-    return found
+def ratio_of(samplers: dict[str, Cell], ours: str, rivals: Iterable[str]) -> Ratios | None:
+    """None if ours is not there, or none of the rivals."""
+    rivals = tuple(rivals)
+    found = [samplers[rival] for rival in rivals if rival in samplers]
+    if ours not in samplers or not found:
+        return None
+    mine = samplers[ours]
+
+    def over_best(name: str) -> float:
+        best = max((getattr(cell, name) for cell in found if not math.isnan(getattr(cell, name))), default=math.nan)
+        return math.inf if best == 0 else getattr(mine, name) / best
+
+    costs = [cell.to_400 for cell in found if not math.isnan(cell.to_400)]
+    return Ratios(
+        sampling=over_best("worst"),
+        with_warmup=over_best("worst_with_warmup"),
+        per_second=over_best("per_second"),
+        to_400=min(costs, default=math.nan) / mine.to_400,
+        n_missing=len(rivals) - len(found),
+    )
+
+
+def ratios(cells: dict[str, dict[str, Cell]], ours: str, rivals: Iterable[str]) -> dict[str, Ratios]:
+    """Of all targets where ours and some rival have finished."""
+    found = {target: ratio_of(samplers, ours, rivals) for target, samplers in cells.items()}
+    return {target: ratio for target, ratio in found.items() if ratio is not None}
 
 
 def of_known(function: Callable[[list[float]], float], found: Iterable[Ratios], name: str) -> float:
@@ -153,64 +183,151 @@ def of_known(function: Callable[[list[float]], float], found: Iterable[Ratios], 
     return function([value for value in values if not math.isnan(value)] or [math.nan])
 
 
+def bounded(value: float, ratio: Ratios) -> str:
+    """A ratio as text; an upper bound where rivals are missing."""
+    return ("≤ " if ratio.n_missing and not math.isnan(value) else "") + short(value)
+
+
+def short(value: float) -> str:
+    """Two decimals, or two digits where it is small."""
+    if math.isnan(value):
+        return "–"
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+
+
+def cost(cell: Cell) -> str:
+    """Thousands of gradients to 400 as text, with a star where extrapolated."""
+    if math.isnan(cell.to_400):
+        return "–"
+    if math.isinf(cell.to_400):
+        return "failed"
+    digits = f"{cell.to_400:.3g}" if cell.to_400 < 100 else f"{cell.to_400:.0f}"
+    return digits + ("*" if cell.is_extrapolated else "")
+
+
+def best_of(samplers: dict[str, Cell], family: str, key: Callable[[Cell], float]) -> tuple[str, Cell] | None:
+    """The configuration of a peer with the largest `key`, and its cell."""
+    known = [(name, samplers[name]) for name in FAMILIES[family] if name in samplers]
+    known = [(name, cell) for name, cell in known if not math.isnan(key(cell))]
+    return max(known, key=lambda pair: key(pair[1]), default=None)
+
+
+def _family_columns(
+    samplers: dict[str, Cell], key: Callable[[Cell], float], text: Callable[[Cell], str]
+) -> Iterable[str]:
+    for family in FAMILIES:
+        best = best_of(samplers, family, key)
+        yield "–" if best is None else f"{text(best[1])} ({best[0]})"
+
+
+def _middle_and_least(found: dict[str, Ratios], old: dict[str, Ratios], names: tuple[str, ...], pad: str) -> list[str]:
+    lines = []
+    for word, function in (("median", statistics.median), ("minimum", min)):
+        columns = [short(of_known(function, found.values(), name)) for name in names]
+        columns.insert(1, short(of_known(function, old.values(), names[0])))
+        lines.append(f"| **{word}** of {len(found)} targets {pad}| **{columns[0]}** | {' | '.join(columns[1:])} |")
+    return lines
+
+
+def worst_with_warmup(cell: Cell) -> float:
+    """As a key."""
+    return cell.worst_with_warmup
+
+
 def summary_table(cells: dict[str, dict[str, Cell]], ours: str) -> list[str]:
-    """Ratios by target, their median and minimum."""
-    found = ratios(cells, ours)
+    """Ours and each peer at its best, warm-up counted; ratios by target, their median and minimum."""
+    found, old = ratios(cells, ours, ALL), ratios(cells, ours, RIVALS)
     lines = [
-        f"| target | {ours}: worst, warm-up counted | Stan NUTS | nutpie | ratio | ratio, sampling only "
-        "| ratio per second | largest z: mean, sd |",
-        "|---|---|---|---|---|---|---|---|",
+        f"| target | {ours}: worst, warm-up counted | {' | '.join(f'{name}, best' for name in FAMILIES)} "
+        f"| ratio to the best | to {' and '.join(RIVALS)} | to the best, sampling only | per second "
+        "| largest z: mean, sd |",
+        "|---" * (7 + len(FAMILIES)) + "|",
     ]
     for target, ratio in found.items():
-        mine, stan, nutpie = (cells[target][name] for name in (ours, *RIVALS))
+        mine = cells[target][ours]
+        peers = _family_columns(cells[target], worst_with_warmup, lambda cell: f"{cell.worst_with_warmup:.3g}")
+        before = old.get(target)
         lines.append(
-            f"| {target} | {mine.worst_with_warmup:.3g} | {stan.worst_with_warmup:.3g} "
-            f"| {nutpie.worst_with_warmup:.3g} | **{ratio.with_warmup:.2f}** | {ratio.sampling:.2f} "
-            f"| {ratio.per_second:.2f} | {mine.mean_z:.1f}, {mine.sd_z:.1f} |"
+            f"| {target} | {mine.worst_with_warmup:.3g} | {' | '.join(peers)} "
+            f"| **{bounded(ratio.with_warmup, ratio)}** | {bounded(before.with_warmup, before) if before else '–'} "
+            f"| {bounded(ratio.sampling, ratio)} | {bounded(ratio.per_second, ratio)} "
+            f"| {mine.mean_z:.1f}, {mine.sd_z:.1f} |"
         )
-    for word, function in (("median", statistics.median), ("minimum", min)):
-        columns = [of_known(function, found.values(), name) for name in Ratios._fields]
-        lines.append(
-            f"| **{word}** of {len(found)} targets | | | | **{columns[1]:.2f}** | {columns[0]:.2f} "
-            f"| {columns[2]:.2f} | |"
-        )
-    return lines
+    pad = "| " * (1 + len(FAMILIES))
+    rows = _middle_and_least(found, old, ("with_warmup", "sampling", "per_second"), pad)
+    return [*lines, *(f"{row} |" for row in rows)]
+
+
+def until_table(cells: dict[str, dict[str, Cell]], ours: str) -> list[str]:
+    """Thousands of gradients from a cold start until the worst effective size is 400, each peer at its best."""
+    lines = [
+        f"| target | {ours} | {' | '.join(f'{name}, best' for name in FAMILIES)} | the best of them over ours "
+        f"| of {' and '.join(RIVALS)} |",
+        "|---" * (4 + len(FAMILIES)) + "|",
+    ]
+
+    known: dict[str, Ratios] = {}
+    before: dict[str, Ratios] = {}
+    for target, samplers in cells.items():
+        peers = list(_family_columns(samplers, lambda cell: -cell.to_400, cost))
+        mine = samplers.get(ours)
+        if all(peer == "–" for peer in peers) and (mine is None or math.isnan(mine.to_400)):
+            continue
+        columns = ["–", "–"]
+        if mine is not None and not math.isnan(mine.to_400):
+            for i, (rivals, into) in enumerate(((ALL, known), (RIVALS, before))):
+                ratio = ratio_of(samplers, ours, rivals)
+                if ratio is not None and not math.isnan(ratio.to_400):
+                    into[target] = ratio
+                    columns[i] = bounded(ratio.to_400, ratio)
+        shown = "–" if mine is None else cost(mine)
+        lines.append(f"| {target} | {shown} | {' | '.join(peers)} | **{columns[0]}** | {columns[1]} |")
+    return [*lines, *_middle_and_least(known, before, ("to_400",), "| " * (1 + len(FAMILIES)))]
 
 
 def configurations_table(cells: dict[str, dict[str, Cell]]) -> list[str]:
     """The medians and minima of every configuration of ours: who should be the default."""
     lines = [
-        "| configuration | targets | ratio, warm-up counted: median | minimum | sampling only: median | minimum "
-        "| per second: median | largest z of a mean |",
-        "|---|---|---|---|---|---|---|---|",
+        "| configuration | targets | ratio to the best, warm-up counted: median | minimum | sampling only: median "
+        f"| minimum | per second: median | to {' and '.join(RIVALS)}: median | minimum | largest z of a mean |",
+        "|---" * 10 + "|",
     ]
     for sampler in OURS:
-        found = ratios(cells, sampler.name)
+        found, old = ratios(cells, sampler.name, ALL), ratios(cells, sampler.name, RIVALS)
         if not found:
             continue
-        medians = [of_known(statistics.median, found.values(), name) for name in Ratios._fields]
-        minima = [of_known(min, found.values(), name) for name in Ratios._fields]
+        medians, minima = (
+            [of_known(function, found.values(), name) for name in Ratios._fields]
+            for function in (statistics.median, min)
+        )
+        before = [of_known(function, old.values(), "with_warmup") for function in (statistics.median, min)]
         largest = max(cells[target][sampler.name].mean_z for target in found)
         lines.append(
-            f"| {sampler.name} | {len(found)} | **{medians[1]:.2f}** | {minima[1]:.2f} "
-            f"| {medians[0]:.2f} | {minima[0]:.2f} | {medians[2]:.2f} | {largest:.1f} |"
+            f"| {sampler.name} | {len(found)} | **{medians[1]:.2f}** | {minima[1]:.2f} | {medians[0]:.2f} "
+            f"| {minima[0]:.2f} | {medians[2]:.2f} | {before[0]:.2f} | {before[1]:.2f} | {largest:.1f} |"
         )
     return lines
 
 
 def draw(cells: dict[str, dict[str, Cell]], ours: str, path: Path) -> None:
-    """Worst ESS per 1000 gradients, warm-up counted, of all peers and one of ours."""
+    """Worst ESS per 1000 gradients, warm-up counted, of each peer at its best and one of ours."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    names = [*(peer.name for peer in PEERS), ours]
-    figure, axes = pyplot.subplots(figsize=(8, 7), layout="constrained")
-    for name, marker in zip(names, "osv^D*", strict=True):
-        points = [(cells[target][name].worst_with_warmup, i) for i, target in enumerate(cells) if name in cells[target]]
-        kept = [point for point in points if point[0] > 0]
-        axes.plot(*zip(*kept, strict=True), marker, label=name, markersize=10 if name == ours else 6)
+    figure, axes = pyplot.subplots(figsize=(8, 10), layout="constrained")
+    for name, marker in zip((*FAMILIES, ours), "osv^*", strict=True):
+        points = []
+        for i, samplers in enumerate(cells.values()):
+            if name == ours:
+                best = (name, samplers[ours]) if ours in samplers else None
+            else:
+                best = best_of(samplers, name, worst_with_warmup)
+            if best and best[1].worst_with_warmup > 0:
+                points.append((best[1].worst_with_warmup, i))
+        label = name if name == ours else f"{name}, best configuration"
+        axes.plot(*zip(*points, strict=True), marker, label=label, markersize=10 if name == ours else 6)
     axes.set_yticks(range(len(cells)), list(cells))
     axes.invert_yaxis()
     axes.set_xscale("log")
@@ -227,8 +344,15 @@ def main() -> None:
     parser.add_argument("--figure", type=Path)
     arguments = parser.parse_args()
     cells = all_cells()
-    parts = [summary_table(cells, arguments.ours), configurations_table(cells), every_cell_table(cells)]
-    text = "\n\n".join("\n".join(lines) for lines in parts) + "\n"
+    parts = {
+        "Worst effective sample size per 1000 gradients, warm-up counted": summary_table(cells, arguments.ours),
+        "Thousands of gradients from a cold start until the worst is 400 (* extrapolated)": until_table(
+            cells, arguments.ours
+        ),
+        "Configurations of ours": configurations_table(cells),
+        "Every cell": every_cell_table(cells),
+    }
+    text = "\n".join("\n".join((f"## {title}\n", *lines, "")) for title, lines in parts.items())
     if arguments.markdown:
         arguments.markdown.write_text(text)
     else:

@@ -12,10 +12,12 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import simulated
+from simulated_densities import banana_moments
 
 import grhmc
 from grhmc import datasets
-from grhmc.models.analytic import AnalyticTarget, independent_normals, logistic_regression, paper_target
+from grhmc.models.analytic import AnalyticTarget, gaussian, independent_normals, logistic_regression, paper_target
 from grhmc.models.log_density import LogDensity
 
 HERE = Path(__file__).parent
@@ -27,6 +29,7 @@ TRUTHS = (
     HERE / "truths" / "LR25.csv",
     HERE / "truths" / "eight_schools.csv",
     HERE / "truths" / "posteriors.csv",
+    HERE / "truths" / "simulated.csv",
 )
 
 N_REFERENCE_DRAWS = 10_000  # of the published posteriors; for the standard errors of their sds
@@ -80,6 +83,8 @@ class Target:
 
 def _column(variables: Mapping[str, np.ndarray], parameter: str) -> np.ndarray:
     base, _, index = parameter.removesuffix("]").partition("[")
+    if base not in variables:  # a scale, whose logarithm is the coordinate
+        return np.exp(variables[f"log_{base}"])
     return variables[base][:, int(index) - 1] if index else variables[base]
 
 
@@ -182,6 +187,30 @@ def _posterior(name: str) -> Target:
     )
 
 
+def _simulated(name: str) -> Target:
+    posterior = simulated.POSTERIORS[name]()
+    parameters = tuple(
+        f"{base}[{j + 1}]" if shape else base.removeprefix("log_")
+        for base, shape in posterior.names.items()
+        for j in range(int(np.prod(shape, dtype=int)))
+    )
+    nothing = np.zeros(posterior.dim)
+    exact = Truth(*banana_moments(*posterior.arguments), nothing, nothing) if name == "banana" else None
+    return Target(
+        name=name,
+        model=grhmc.from_numba(posterior.density, posterior.dim, posterior.names, data=posterior.arguments),
+        program=(HERE / "programs" / f"{posterior.program}.stan").read_text(),
+        data=posterior.data,
+        parameters=parameters,
+        truth=exact or _stored_truth(name) or Truth(*[np.full(posterior.dim, np.nan)] * 4),
+    )
+
+
+def _normal(name: str) -> AnalyticTarget:
+    covariance = simulated.COVARIANCES[name]()
+    return gaussian(np.zeros(len(covariance)), covariance, name)
+
+
 _POSTERIORS = ("eight_schools", "kidscore_interaction", "arK", "garch11", "gauss_mix", "gp_poisson")
 _PAPER = ("G1", "G2", "G3", "NG1", "NG2", "NG3", "F1", "F2")
 
@@ -196,9 +225,14 @@ TARGETS: MappingProxyType[str, Callable[[], Target]] = MappingProxyType(
         "N100": partial(_analytic, "N100", lambda: independent_normals(np.ones(100))),
         "N1000": partial(_analytic, "N1000", lambda: independent_normals(np.ones(1000))),
         "N100_ill": partial(_analytic, "N100_ill", lambda: independent_normals(np.geomspace(1e-2, 1.0, 100))),
+        **{name: partial(_analytic, name, partial(_normal, name)) for name in simulated.COVARIANCES},
+        **{name: partial(_simulated, name) for name in simulated.POSTERIORS},
     }
 )
 """Builders by name. N10 is also the paper's G4."""
+
+CORRELATED = (*simulated.COVARIANCES, *simulated.POSTERIORS)
+"""Those of `simulated`; the others came first, and have tables of their own."""
 
 
 @cache

@@ -19,7 +19,8 @@ from samplers import SAMPLERS, Sampler
 from targets import TARGETS, make_target
 
 OUTPUT = RESULTS / "timing.csv"
-NAMES = ("stan_nuts", "nutpie", "owalnuts", "walnutpie", "grhmc_default", "grhmc_continuous")
+NAMES = ("stan_nuts", "stan_dense", "nutpie", "nutpie_low_rank_400", "owalnuts", "walnutpie", "grhmc_default")
+NAMES += ("grhmc_continuous",)
 FIELDS = ("target", "sampler", "nanoseconds_per_gradient")
 ROUNDS = 2
 FIXED_SECONDS = 0.2  # of a short run, whatever is sampled
