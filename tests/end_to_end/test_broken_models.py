@@ -89,15 +89,28 @@ def test_a_jump_in_one_of_many_coordinates_is_warned_of() -> None:
     assert "energy_error" in codes(report)
 
 
+@numba.njit
+def _nan_density(q, gradient):
+    gradient[0] = -q[0]
+    return -0.5 * q[0] ** 2 if abs(q[0]) < 1.5 else math.nan
+
+
+@numba.njit
+def _nan_gradient(q, gradient):
+    gradient[0] = -q[0] if abs(q[0]) < 1.5 else math.nan
+    return -0.5 * q[0] ** 2
+
+
+# Compiled, since trajectories that end at a boundary have hundreds of steps.
 def test_a_nan_density_with_a_finite_gradient_is_warned_of_as_a_boundary() -> None:
-    result, report = run(lambda q: (-0.5 * q[0] ** 2 if abs(q[0]) < 1.5 else math.nan, -q), init=[0.5])
+    result, report = run(numba_model(_nan_density, 1), init=[0.5])
     # A draw is read off a path between the ends of a step, which are inside.
     assert np.abs(result["posterior"]["x"]).max() < 1.52
     assert codes(report) & {"bounces", "diverging"}
 
 
 def test_a_nan_gradient_with_a_finite_density_is_warned_of_as_a_boundary() -> None:
-    result, report = run(lambda q: (-0.5 * q[0] ** 2, -q if abs(q[0]) < 1.5 else q * math.nan), init=[0.5])
+    result, report = run(numba_model(_nan_gradient, 1), init=[0.5])
     # A draw is read off a path between the ends of a step, which are inside.
     assert np.abs(result["posterior"]["x"]).max() < 1.52
     assert codes(report) & {"bounces", "diverging"}
