@@ -15,12 +15,20 @@ comma = ,
 PIP_OPTIONS = install --quiet --disable-pip-version-check
 # $(call INSTALL,python,lock,extras): the lock, and then grhmc itself, built by what the lock holds. The second step
 # finds everything there, but for PyTorch (requirements/make_locks.py says why).
-INSTALL = $(1) -m pip $(PIP_OPTIONS) --require-hashes \
-    --requirement requirements/$(2)-$$($(1) -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt && \
+INSTALL = $(1) -m pip $(PIP_OPTIONS) --require-hashes --requirement $(call LOCK,$(1),$(2)) && \
     $(1) -m pip $(PIP_OPTIONS) --no-build-isolation --editable '.[$(3)]'
+LOCK = requirements/$(2)-$$($(1) -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt
+# The same by uv, several times as fast; by pip where uv cannot: it does not read the configuration of pip's mirrors.
+UV = .venv/bin/uv pip install --quiet --python $(1)
+INSTALL_FAST = if $(UV) --require-hashes --requirement $(call LOCK,$(1),$(2)) && \
+    $(UV) --no-build-isolation --editable '.[$(3)]'; then :; \
+    else echo 'uv could not; now with pip ...'; $(1) -m ensurepip >/dev/null; $(INSTALL); fi
+# uv itself, at the version and hashes of the lock.
+INSTALL_UV = sed -n '/^uv==/,/[^\\]$$/p' $(call LOCK,$(VENV_PYTHON),development) >.venv/uv.txt && \
+    $(VENV_PYTHON) -m pip $(PIP_OPTIONS) --require-hashes --requirement .venv/uv.txt
 LOCKS = pyproject.toml $(wildcard requirements/*.txt)
 
-.PHONY: help demo test test-newest test-lowest nightly lint format lock bench clean
+.PHONY: help demo test kernels kernels-pymc test-newest test-lowest nightly lint format lock bench clean
 .DELETE_ON_ERROR:
 
 help:
@@ -38,9 +46,19 @@ help:
 demo: .venv/.runtime
 	.venv/bin/grhmc demo --output demo-output
 
-test: .venv/.development .venv-pymc/.tests
+test: .venv/.development
+	@$(MAKE) --no-print-directory --jobs 2 kernels kernels-pymc
 	$(VENV_PYTHON) -m pytest -n $(WORKERS) --dist worksteal $(WITHOUT_PYMC) $(PYTEST_OPTIONS) tests
 	$(PYMC_PYTHON) -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_OPTIONS) tests/front_ends/test_pymc*.py || [ $$? -eq 5 ] # none selected
+
+# Compiled once, while PyMC is installed; else every worker compiles them for itself, all at once.
+kernels: .venv/.development
+	@echo 'Compiling the kernels ...'
+	@$(VENV_PYTHON) tests/compile_kernels.py
+
+kernels-pymc: .venv-pymc/.tests
+	@echo 'Compiling the kernels for PyMC ...'
+	@$(PYMC_PYTHON) tests/compile_kernels.py
 
 nightly: .venv/.development .venv-pymc/.tests
 	$(VENV_PYTHON) -m pytest -n $(WORKERS) --dist worksteal -m nightly $(WITHOUT_PYMC) $(PYTEST_OPTIONS) tests
@@ -79,8 +97,8 @@ clean:
 # PyMC has an environment of its own: on Python 3.11 it needs an older Numba than the other tests should run on.
 .venv-pymc/.tests: $(LOCKS) .venv/.development
 	@echo 'Installing grhmc and PyMC into .venv-pymc ...'
-	@$(PYMC_PYTHON) -m pip --version >/dev/null 2>&1 || $(VENV_PYTHON) -m venv --clear .venv-pymc
-	@$(call INSTALL,$(PYMC_PYTHON),pymc,test-pymc)
+	@$(PYMC_PYTHON) -c '' >/dev/null 2>&1 || .venv/bin/uv venv --quiet --clear --python $(VENV_PYTHON) .venv-pymc
+	@$(call INSTALL_FAST,$(PYMC_PYTHON),pymc,test-pymc)
 	@touch $@
 
 # The stamps say what .venv holds; a change of the requirements makes them stale.
@@ -93,7 +111,8 @@ clean:
 .venv/.development: $(LOCKS)
 	@$(MAKE_VENV)
 	@echo 'Installing grhmc and its development tools into .venv ...'
-	@$(call INSTALL,$(VENV_PYTHON),development,dev$(comma)test-front-ends$(comma)test-torch$(comma)plot$(comma)store)
+	@$(INSTALL_UV)
+	@$(call INSTALL_FAST,$(VENV_PYTHON),development,dev$(comma)test-front-ends$(comma)test-torch$(comma)plot$(comma)store)
 	@touch .venv/.runtime $@
 
 # A candidate counts only if it runs, has a lock and can make environments: a version manager's

@@ -54,8 +54,8 @@ def density(q):
 
 @numba.njit
 def compiled_density(q, gradient):
-    gradient[:] = -q
-    return -0.5 * (q * q).sum()
+    gradient[0], gradient[1] = -q[0], -q[1]
+    return -0.5 * (q[0] * q[0] + q[1] * q[1])
 
 
 if kind == "python":
@@ -167,9 +167,12 @@ def pressing(function, *, before=True):
 
 @numba.njit
 def density(q, gradient):
+    log_density = 0.0
     for _ in range(50):
-        gradient[:] = -q
-    return -0.5 * (q * q).sum()
+        for j in range(q.size):
+            gradient[j] = -q[j]
+            log_density -= 0.01 * q[j] * q[j]
+    return log_density
 
 
 model = grhmc.from_numba(density, 20)

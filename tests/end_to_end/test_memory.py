@@ -8,30 +8,25 @@ import sys
 import tracemalloc
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
 import grhmc
 from grhmc import sampling
+from grhmc.models.analytic import independent_normals
 
 LARGEST_RATIO = 1.3
 
 
-@numba.njit
-def normal(q, gradient):
-    log_density = 0.0
-    for j in range(q.size):
-        gradient[j] = -q[j]
-        log_density -= 0.5 * q[j] * q[j]
-    return log_density
+def normal(dim: int) -> grhmc.LogDensity:
+    return independent_normals(np.ones(dim)).log_density()
 
 
 class Copied(grhmc.LogDensity):
     """A model whose variables are twice its coordinates: they need memory of their own, once."""
 
     def __init__(self, dim: int) -> None:
-        self.inner = grhmc.from_numba(normal, dim)
+        self.inner = normal(dim)
         super().__init__(dim, self.inner.address, user_data=self.inner.user_data, keep_alive=[self.inner])
 
     def constrain(self, draws: np.ndarray) -> dict[str, np.ndarray]:
@@ -45,7 +40,7 @@ def test_building_a_result_takes_no_second_copy_of_the_draws(
 ) -> None:
     dim, draws, chains, tune = 200, 10_000, 2, 500
     settings: dict[str, Any] = {"tune": tune, "chains": chains, "seed": 1, "progress_bar": False, "diagnose": False}
-    model = Copied(dim) if is_copied else grhmc.from_numba(normal, dim)
+    model = Copied(dim) if is_copied else normal(dim)
     grhmc.sample(model, draws=10, **settings)  # what is loaded and compiled once
     keep, sampled = sampling.worth_keeping, []
 
@@ -71,21 +66,14 @@ def test_building_a_result_takes_no_second_copy_of_the_draws(
 
 
 WHOLE_RUN = """
-import resource, numba, grhmc
+import resource, grhmc
 import numpy as np
-
-@numba.njit
-def normal(q, gradient):
-    log_density = 0.0
-    for j in range(q.size):
-        gradient[j] = -q[j]
-        log_density -= 0.5 * q[j] * q[j]
-    return log_density
+from grhmc.models.analytic import independent_normals
 
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
 
-model = grhmc.from_numba(normal, 1000)
+model = independent_normals(np.ones(1000)).log_density()
 grhmc.sample(model, seed=1, draws=200, tune=50, chains=2, progress_bar=False)
 before = resident()
 grhmc.sample(model, seed=1, draws=20_000, tune=200, chains=2, progress_bar=False)

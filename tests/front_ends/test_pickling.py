@@ -24,8 +24,11 @@ def test_numba(tmp_path):
     power = 2
 
     def f(q, gradient, mean):
-        gradient[:] = -power * (q - mean)
-        return -np.sum((q - mean) ** power)
+        log_density = 0.0
+        for j in range(q.size):  # compiled in a tenth of the time that expressions of arrays take
+            gradient[j] = -power * (q[j] - mean[j])
+            log_density -= (q[j] - mean[j]) ** power
+        return log_density
 
     check_second_process_agrees(grhmc.from_numba(f, 3, {"v": 3}, data=(np.arange(3.0),)), tmp_path)
 

@@ -32,7 +32,6 @@ def test_a_compiled_model_is_sampled_from_its_path(library):
 
 def test_without_stan_threads_evaluations_take_turns(library):
     model = grhmc.from_stan(library)
-    assert model.holds_gil  # threads do not help
     grhmc.sample(model, chains=4, cores=4, draws=200, tune=100, seed=1, progress_bar=False)
     assert ctypes.CDLL(str(library)).test_overlaps() == 0
 

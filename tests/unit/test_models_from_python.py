@@ -126,10 +126,6 @@ def test_nothing_is_evaluated_before_sampling_asks():
     from_python(lambda q: 1 / 0, 2)
 
 
-def test_it_says_that_threads_do_not_help():
-    assert from_python(lambda q: (0.0, q), 2).holds_gil
-
-
 def test_a_function_is_needed():
     with pytest.raises(TypeError, match=r"f must be a function f\(q\)"):
         from_python(3, 2)  # pyright: ignore[reportArgumentType]

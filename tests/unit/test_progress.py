@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from grhmc._terminal import format_count
-from grhmc.run import progress
+from grhmc.run import progress, recent_rate
 from grhmc.run.progress import (
     ChainSnapshot,
     format_seconds,
@@ -124,6 +124,28 @@ def test_time_left_counts_what_finished_chains_will_not_do():
     half = dataclasses.replace(SNAPSHOT, warmup_done=1000, draws_done=0)
     ended_early = dataclasses.replace(SNAPSHOT, chain=1, warmup_done=400, finished=True)
     assert "about 10.0 s left" in summary_line([half, ended_early], 14.0)
+
+
+def test_time_left_is_by_the_recent_rate():
+    """A warm-up of ten draws a second for a minute, then a hundred a second."""
+    rate = recent_rate.RecentRate()
+    for second in range(61):
+        rate.observe(float(second), 10 * second)
+    assert rate.per_second(60.0, 600) == pytest.approx(10.0)
+    for second in range(61, 81):
+        rate.observe(float(second), 600 + 100 * (second - 60))
+    assert rate.per_second(80.0, 2600) == pytest.approx(100.0)
+    half = dataclasses.replace(SNAPSHOT, warmup_done=1000, draws_done=0)
+    assert "about 10.0 s left" in summary_line([half], 60.0, 100.0)
+
+
+def test_a_pause_does_not_make_the_time_left_endless():
+    rate = recent_rate.RecentRate()
+    rate.observe(0.0, 0)
+    assert rate.per_second(0.0, 0) == 0.0
+    for second in range(1, 100):
+        rate.observe(float(second), 50)
+    assert rate.per_second(100.0, 50) == pytest.approx(0.5)
 
 
 def test_a_live_table_ends_with_the_last_state():

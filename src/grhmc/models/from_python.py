@@ -45,7 +45,6 @@ class PythonDensity(LogDensity):
             coords=coords,
             observed_data=observed_data,
             keep_alive=(callback,),
-            holds_gil=True,
             rebuild=rebuild,
         )
 
@@ -77,7 +76,7 @@ def from_python(f: Callable[[np.ndarray], Any], dim: int, names: Names = None) -
     Returns
     -------
     LogDensity
-        With ``holds_gil = True``: chains in threads take turns.
+        Each evaluation takes Python's lock: chains in threads take turns.
 
     Raises
     ------

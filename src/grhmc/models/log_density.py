@@ -55,8 +55,6 @@ class LogDensity:
         Data to store with the results, by name.
     keep_alive : sequence, optional
         Objects that own what `address` and `user_data` lead to.
-    holds_gil : bool, optional
-        True if the density takes Python's lock, so that threads do not help.
     rebuild : tuple (callable, arguments), optional
         Makes an equal model in another process, for pickling; without it, pickling is an error.
 
@@ -80,7 +78,6 @@ class LogDensity:
         coords: Mapping[str, Sequence[Any]] | None = None,
         observed_data: Mapping[str, Any] | None = None,
         keep_alive: Sequence[Any] = (),
-        holds_gil: bool = False,
         rebuild: tuple[Callable[..., LogDensity], tuple[Any, ...]] | None = None,
     ) -> None:
         self.dim = check_dim(dim)
@@ -90,7 +87,6 @@ class LogDensity:
         self.coords = parse_coords(coords)
         self.observed_data = {} if observed_data is None else dict(observed_data)
         self.keep_alive = tuple(keep_alive)
-        self.holds_gil = holds_gil
         self._rebuild = rebuild
         check_variables(self.variables)
         for name in self.observed_data:

@@ -41,7 +41,6 @@ class Model(Constrains, Evaluates, Protocol):
     """All that `LogDensity` promises."""
 
     variables: tuple[Variable, ...]
-    holds_gil: bool
 
     def take_message(self) -> str:
         """Return what the density said about the last place that it rejected."""

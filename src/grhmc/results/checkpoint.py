@@ -37,13 +37,10 @@ class Checkpoint(NamedTuple):
     arrays : dict of str to ndarray
     metadata : dict
         As it was saved, except that JSON turns tuples into lists.
-    written_by : str
-        Version of grhmc that wrote it.
     """
 
     arrays: dict[str, np.ndarray]
     metadata: dict[str, Any]
-    written_by: str
 
 
 def save_checkpoint(
@@ -112,7 +109,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     path = Path(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            header = _read_header(path, archive)
+            _check_header(path, archive)
             metadata = json.loads(archive.read(_METADATA))
             arrays = {
                 name.removeprefix(_ARRAYS).removesuffix(".npy"): np.lib.format.read_array(
@@ -140,10 +137,10 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
         raise CheckpointError(
             f"{path} is a damaged checkpoint ({error}); use another copy, or delete it and have it made again"
         ) from error
-    return Checkpoint(arrays, metadata, str(header.get("written_by", "unknown")))
+    return Checkpoint(arrays, metadata)
 
 
-def _read_header(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
+def _check_header(path: Path, archive: zipfile.ZipFile) -> None:
     """Make sure that the archive is a checkpoint of this version."""
     if _HEADER not in archive.namelist():
         raise CheckpointError(f"{path} is a zip file but not a grhmc checkpoint")
@@ -156,7 +153,6 @@ def _read_header(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
             f"{header.get('written_by')}; this is grhmc {__version__}, which reads format "
             f"{FORMAT_VERSION}. Read it with the version that wrote it"
         )
-    return header
 
 
 @contextlib.contextmanager

@@ -1,1 +1,1 @@
-"""Running chains: seeds, stages, threads, progress, interrupts and checkpoints."""
+"""Running chains: seeds, stages, threads, progress and interrupts."""

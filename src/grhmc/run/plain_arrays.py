@@ -1,4 +1,4 @@
-"""Find every array of a chain's state, by name: what a checkpoint saves."""
+"""Find every array of a chain's state, by name."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from grhmc._terminal import format_count
+from grhmc.run.recent_rate import RecentRate
 
 LINE_SECONDS = 5.0
 """Between two plain lines."""
@@ -162,6 +163,7 @@ class _View:
 
     def __init__(self) -> None:
         self._snapshots: Sequence[ChainSnapshot] = ()
+        self._rate = RecentRate()
         self._began = self._shown = time.perf_counter()
 
     def __enter__(self) -> _View:
@@ -178,6 +180,7 @@ class _View:
 
     def update(self, snapshots: Sequence[ChainSnapshot]) -> None:
         self._snapshots = list(snapshots)
+        self._rate.observe(self._elapsed(), _done(self._snapshots))
         if time.perf_counter() - self._shown >= self._spacing_seconds:
             self._shown = time.perf_counter()
             self._show()
@@ -190,6 +193,9 @@ class _View:
 
     def _elapsed(self) -> float:
         return time.perf_counter() - self._began
+
+    def _per_second(self) -> float:
+        return self._rate.per_second(self._elapsed(), _done(self._snapshots))
 
 
 class _Silent(_View):
@@ -206,7 +212,7 @@ class _PlainLines(_View):
         self._console = console
 
     def _show(self) -> None:
-        line = summary_line(self._snapshots, self._elapsed())
+        line = summary_line(self._snapshots, self._elapsed(), self._per_second())
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _close(self) -> None:
@@ -239,18 +245,24 @@ class _LiveTable(_View):
         # A live display must not be taller than the terminal; in a notebook there is no limit.
         n_chains = len(self._snapshots)
         room = n_chains if self._console.is_jupyter else max(0, self._console.height - _OTHER_LINES)
-        return progress_table(self._snapshots, self._elapsed(), room, self._console.width)
+        return progress_table(self._snapshots, self._elapsed(), room, self._console.width, self._per_second())
 
 
 _OTHER_LINES = 6  # headings, total, two of caption, a hint of two lines
 
 
-def progress_table(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float, room: int, width: int = 80) -> Table:
+def progress_table(
+    snapshots: Sequence[ChainSnapshot],
+    elapsed_seconds: float,
+    room: int,
+    width: int = 80,
+    draws_per_second: float | None = None,
+) -> Table:
     """Table of at most `room` chains, the unfinished ones first if not all fit, and of all together."""
     shown = list(snapshots)
     if len(shown) > room:
         shown = sorted(shown, key=lambda snapshot: (snapshot.finished, snapshot.chain))[:room]
-    caption = f"{format_seconds(elapsed_seconds)}{_remaining(snapshots, elapsed_seconds)}"
+    caption = f"{format_seconds(elapsed_seconds)}{_remaining(snapshots, elapsed_seconds, draws_per_second)}"
     if len(shown) < len(snapshots):
         n_finished = sum(snapshot.finished for snapshot in snapshots)
         caption += f"; {n_finished} of {len(snapshots)} chains finished, {len(shown)} shown"
@@ -312,7 +324,9 @@ def _together(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float) -> dic
     }
 
 
-def summary_line(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float) -> str:
+def summary_line(
+    snapshots: Sequence[ChainSnapshot], elapsed_seconds: float, draws_per_second: float | None = None
+) -> str:
     """All chains in one line of plain text."""
     n_chains = len(snapshots)
     n_gradients = sum(snapshot.n_gradients for snapshot in snapshots)
@@ -325,7 +339,7 @@ def summary_line(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float) -> 
         f"grhmc: {n_chains} chain{'s' * (n_chains != 1)} ({where}), {together['draws']} draws after "
         f"{together['warm-up']} of warm-up, {format_count(n_gradients)} gradients, "
         f"{format_count(_speed(n_gradients, seconds))}/s per core, {together['diverging']} diverging, "
-        f"{format_seconds(elapsed_seconds)}{_remaining(snapshots, elapsed_seconds)}"
+        f"{format_seconds(elapsed_seconds)}{_remaining(snapshots, elapsed_seconds, draws_per_second)}"
         + "".join(f"; {hint}" for hint in _first_hint(snapshots))
     )
 
@@ -349,11 +363,15 @@ def _speed(n_gradients: int, seconds: float) -> float:
     return n_gradients / seconds if seconds > 0 else 0.0
 
 
-def _remaining(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float) -> str:
-    """Guess at the time left, once there is something to go by."""
-    done, total = (sum(getattr(snapshot, name) for snapshot in snapshots) for name in ("done", "total"))
+def _done(snapshots: Sequence[ChainSnapshot]) -> int:
+    return sum(snapshot.done for snapshot in snapshots)
+
+
+def _remaining(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float, draws_per_second: float | None) -> str:
+    """Guess at the time left, once there is something to go by; at the mean rate so far unless another is given."""
+    done, total = _done(snapshots), sum(snapshot.total for snapshot in snapshots)
     if elapsed_seconds < 2.0 or done >= total:
         return ""
     if done == 0:
         return "; no draw yet (the first run on a machine compiles for up to a minute)"
-    return f", about {format_seconds(elapsed_seconds * (total - done) / done)} left"
+    return f", about {format_seconds((total - done) / (draws_per_second or done / elapsed_seconds))} left"

@@ -1,4 +1,4 @@
-"""A chain's whole state as plain arrays: what a checkpoint saves, and a chain goes on from bit by bit."""
+"""A chain's whole state as plain arrays, and a chain put back into it. `grhmc.sample` does neither so far."""
 
 from __future__ import annotations
 

@@ -235,15 +235,12 @@ def _test_threads(model: Model, points: np.ndarray, n_threads: int) -> Check:
         thread.join()
     if errors:
         raise next((e for e in errors if not isinstance(e, threading.BrokenBarrierError)), errors[0])
-    check = _agreement(
+    return _agreement(
         "threads",
         f"evaluations in {n_threads} threads at once and one after the other",
         max(differences),
         "override for_thread() to give each thread a model of its own",
     )
-    if check.status == "ok" and model.holds_gil:
-        check = check._replace(detail=f"{check.detail}; they take turns (holds_gil)")
-    return check
 
 
 def _test_variables(model: Model, points: np.ndarray) -> Check:

@@ -44,7 +44,7 @@ def from_jax(
     Returns
     -------
     PythonDensity
-        With ``holds_gil = True``: each evaluation is a call through Python, of 20 to 30 µs beyond the model itself.
+        Each evaluation is a call through Python, of 20 to 30 µs beyond the model itself.
 
     Raises
     ------

@@ -84,7 +84,7 @@ def from_numpyro(
     Returns
     -------
     NumpyroDensity
-        Its variables are the latent and the deterministic sites. ``holds_gil = True``: each evaluation is a call
+        Its variables are the latent and the deterministic sites. Each evaluation is a call
         through Python, of 20 to 30 µs beyond the model itself.
 
     Raises

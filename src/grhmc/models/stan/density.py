@@ -68,7 +68,6 @@ class StanDensity(LogDensity):
             coordinate_names=instance.coordinate_names,
             coords=coords,
             keep_alive=(instance, self._table, self._mutex),
-            holds_gil=not instance.is_thread_safe,
             rebuild=rebuild,
         )
 

@@ -169,7 +169,7 @@ class StanInstance:
         Notes
         -----
         Random numbers of a draw's generated quantities come from a generator seeded by the draw itself and the model's
-        seed. So they depend on nothing else: not on the other draws, the number of chains, or where a run was resumed.
+        seed. So they depend on nothing else: not on the other draws, the number of chains, or an interruption.
         """
         draws = np.ascontiguousarray(draws, dtype=np.float64)
         values = np.empty((len(draws), len(self.names)))

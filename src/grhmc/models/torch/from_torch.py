@@ -43,7 +43,7 @@ def from_torch(
     Returns
     -------
     PythonDensity
-        With ``holds_gil = True``: each evaluation is a call through Python and autograd, of 50 µs and more.
+        Each evaluation is a call through Python and autograd, of 50 µs and more; chains in threads take turns.
 
     Raises
     ------

@@ -351,7 +351,11 @@ class _Interpolant:
 
 
 def _bisect(function: Callable[[float], float], low: float, high: float) -> float:
-    """The time at which a function that is positive at `low` and not at `high` stops being so."""
+    """The time at which a function that is positive at `low` and not at `high` stops being so; never one before.
+
+    SciPy's `brentq` may end on either side of the root. Before it the coordinate has not crossed yet, and the next
+    crossing would not be found.
+    """
     for _ in range(_ROOT_ITERATIONS):
         middle = 0.5 * (low + high)
         if high - low <= 1e-12 * (1.0 + abs(high)):
