@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from grhmc.diagnosis.convergence import find_convergence_problems
+from grhmc.diagnosis.correlations import find_correlations
 from grhmc.diagnosis.energy import find_energy_problems
 from grhmc.diagnosis.gradient import find_gradient_problems, gradient_at
 from grhmc.diagnosis.modes import find_missed_places
@@ -145,6 +146,13 @@ def _findings_of_draws(
         statistics.transpose("chain", "draw"), dim, is_discrete=by_trajectories, is_short_of_draws=is_short
     )
     if "tuning" in result.children:
+        if "unconstrained_posterior" in result.children:
+            findings += find_correlations(
+                result["unconstrained_posterior"]["position"].transpose("chain", "draw", ...).to_numpy(),
+                result["tuning"].to_dataset(),
+                str(result.attrs.get("metric", "")),
+                str(result.attrs.get("scale", "")),
+            )
         problems = find_process_problems(result["tuning"].to_dataset(), n_draws, _n_tune(result))
         # The discrete process has no event rate: it is one over the momentum decorrelation time, which changes
         # where windows end.
