@@ -9,10 +9,12 @@ import xarray
 from grhmc.diagnosis.correlations import LARGEST_RATIO, find_correlations
 
 
-def tuning(scale: np.ndarray, directions: np.ndarray | None = None, eigenvalues: np.ndarray | None = None):
+def tuning(
+    scale: np.ndarray, directions: np.ndarray | None = None, eigenvalues: np.ndarray | None = None
+) -> xarray.Dataset:
     variables: dict = {"scale": (("chain", "unconstrained"), scale[np.newaxis])}
     variables["metric_rank"] = (("chain",), [0 if eigenvalues is None else len(eigenvalues)])
-    if directions is not None:
+    if directions is not None and eigenvalues is not None:
         variables["metric_directions"] = (("chain", "direction", "unconstrained"), directions[np.newaxis])
         variables["metric_eigenvalues"] = (("chain", "direction"), eigenvalues[np.newaxis])
     return xarray.Dataset(variables)

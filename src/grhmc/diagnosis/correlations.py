@@ -74,7 +74,7 @@ def _remedy(metric: str, scale: str, rank: int) -> str:
         return f"Directions are not tuned with scale={scale!r}: use scale='geo'."
     if rank > 0:
         return (
-            f"The metric has {rank} directions: raise max_rank if that is its limit. Otherwise correlations change from "
-            "place to place, and only another parametrization helps."
+            f"The metric has {rank} directions: raise max_rank if that is its limit. Otherwise correlations change "
+            "from place to place, and only another parametrization helps."
         )
     return "Try metric='low_rank' and a longer tune; otherwise transform the parameters."
