@@ -1,4 +1,4 @@
-"""Are strong correlations left in the coordinates that were sampled in?"""
+"""Strong correlations that are left in the coordinates that were sampled in."""
 
 from __future__ import annotations
 
