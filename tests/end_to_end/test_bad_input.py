@@ -140,7 +140,7 @@ def test_bad_settings_are_rejected_with_argument_and_value(
         ("tolerance", "write process=grhmc.Continuous(tolerance=...)"),
         ("warmup", "write process=grhmc.Continuous(warmup=...)"),
         ("integrator", "write process=grhmc.Discrete(integrator=...) or grhmc.Continuous(integrator=...)"),
-        ("zzz", "it has model, scale, draws"),
+        ("zzz", "it has model, scale, metric, max_rank, draws"),
     ],
 )
 @pytest.mark.parametrize("function", [grhmc.sample, grhmc.compare, grhmc.tune])

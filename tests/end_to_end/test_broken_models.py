@@ -222,15 +222,21 @@ def test_ten_thousand_dimensions_are_sampled_and_diagnosed() -> None:
     assert not codes(report) & {"r_hat", "energy_error", "diverging", "wrong_gradient"}
 
 
-def test_duplicated_parameters_are_warned_of() -> None:
+def test_duplicated_parameters_are_warned_of_where_the_metric_is_diagonal() -> None:
     """Only their sum is known: with the weak prior the posterior is 1400 times as long as wide, on the diagonal."""
 
     def density(q: np.ndarray) -> tuple[float, np.ndarray]:
         residual = (q[0] + q[1] - 1.0) / 0.01
         return -0.5 * residual**2 - float(q @ q) / 200, -residual / 0.01 - q / 100
 
-    _, report = run(density, 2)
+    _, report = run(density, 2, metric="diagonal")
     assert codes(report) & {"r_hat", "bulk_ess"}
+    assert "correlations" in codes(report)
+    result, report = run(density, 2)
+    assert report.is_healthy
+    draws = result["posterior"]["x"].to_numpy()
+    assert draws.sum(axis=-1).std() == pytest.approx(0.01, rel=0.1)
+    assert (draws[..., 0] - draws[..., 1]).std() == pytest.approx(np.sqrt(200.0), rel=0.1)
 
 
 def test_duplicated_parameters_without_a_prior_are_warned_of() -> None:

@@ -208,13 +208,13 @@ def test_an_improper_posterior_is_warned_of(density: Density, dim: int) -> None:
     assert codes & {"r_hat", "bulk_ess"}
 
 
-def test_duplicated_parameters_with_a_weak_prior_are_warned_of() -> None:
+def test_duplicated_parameters_with_a_weak_prior_are_no_trouble() -> None:
     def density(q: np.ndarray) -> tuple[float, np.ndarray]:
         residual = (q[0] + q[1] - 1.0) / 0.01
         return -0.5 * residual**2 - float(q @ q) / 200, -residual / 0.01 - q / 100
 
     _, codes = run(density, 2)
-    assert codes & {"r_hat", "bulk_ess"}
+    assert not codes & {"r_hat", "bulk_ess", "correlations"}
 
 
 def test_a_start_exactly_at_the_mode_samples() -> None:

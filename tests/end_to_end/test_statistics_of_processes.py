@@ -8,19 +8,20 @@ import numpy as np
 import pytest
 
 import grhmc
-from grhmc.models.analytic import independent_normals
+from grhmc.models.analytic import gaussian
 from grhmc.results.descriptions import BY_PROCESS, COMMON
 from grhmc.settings import ProcessName
 
 PROCESSES = ("discrete", "continuous")
 GROUPS = ("sample_stats", "warmup_sample_stats", "time_average", "tuning")
-NORMALS = independent_normals([1.0, 2.0, 0.1])
+# With a correlation, so that there are directions to describe.
+NORMAL = gaussian(np.zeros(3), [[1.0, 0.0, 0.098], [0.0, 4.0, 0.0], [0.098, 0.0, 0.01]])
 
 
 @functools.cache
 def run(process: ProcessName):
     return grhmc.sample(
-        NORMALS.log_density(), process=process, draws=400, chains=2, seed=1, save_warmup=True, progress_bar=False
+        NORMAL.log_density(), process=process, draws=400, chains=2, seed=1, save_warmup=True, progress_bar=False
     )
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import xarray
 
 from grhmc.diagnosis.report import NOTE, Finding
+
+if TYPE_CHECKING:
+    import xarray
 
 LARGEST_RATIO = 100.0
 """Of the largest to the smallest eigenvalue of the correlation matrix: trajectories are ten times as long then."""
