@@ -231,7 +231,7 @@ def test_duplicated_parameters_are_warned_of_where_the_metric_is_diagonal() -> N
 
     _, report = run(density, 2, metric="diagonal")
     assert codes(report) & {"r_hat", "bulk_ess"}
-    assert "correlations" in codes(report)
+    assert "correlations" in report.codes
     result, report = run(density, 2)
     assert report.is_healthy
     draws = result["posterior"]["x"].to_numpy()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from grhmc.adaptation.local_mass import CLEAR_LOG_MASS, LogMassBounds, is_negligible, log_mass_bounds
+from grhmc.adaptation.low_rank import LowRank, no_directions
 from grhmc.adaptation.places import judge_chains
 
 LONG = 30.0
@@ -74,28 +75,48 @@ def equal_bounds(*log_mass: float) -> LogMassBounds:
 
 def test_three_chains_in_a_local_mode_do_not_outvote_one_with_the_mass() -> None:
     centres, scales = np.array([[5.0], [5.0], [5.0], [0.0]]), np.full((4, 1), 1e-3)
-    places = judge_chains(centres, scales, equal_bounds(-3.3e5, -3.3e5, -3.3e5, -40.0))
+    places = judge_chains(centres, scales, equal_bounds(-3.3e5, -3.3e5, -3.3e5, -40.0), no_directions(centres.shape[1]))
     assert places.is_negligible.tolist() == [True, True, True, False]
     assert not places.is_apart.any()
 
 
 def test_a_chain_apart_that_may_have_mass_keeps_to_itself() -> None:
     centres, scales = np.array([[0.0], [0.1], [-0.1], [30.0]]), np.ones((4, 1))
-    places = judge_chains(centres, scales, equal_bounds(0.0, 0.0, 0.0, 1.0 - CLEAR_LOG_MASS))
+    places = judge_chains(
+        centres, scales, equal_bounds(0.0, 0.0, 0.0, 1.0 - CLEAR_LOG_MASS), no_directions(centres.shape[1])
+    )
     assert places.is_apart.tolist() == [False, False, False, True]
     assert not places.is_negligible.any()
-    lighter = judge_chains(centres, scales, equal_bounds(0.0, 0.0, 0.0, -3.0 - CLEAR_LOG_MASS))
+    lighter = judge_chains(
+        centres, scales, equal_bounds(0.0, 0.0, 0.0, -3.0 - CLEAR_LOG_MASS), no_directions(centres.shape[1])
+    )
     assert lighter.is_negligible.tolist() == [False, False, False, True]
 
 
 def test_chains_without_mass_have_no_part_in_who_is_apart() -> None:
     """Of five, three are where there is nothing: the two others are compared with each other alone."""
     centres, scales = np.array([[30.0], [30.0], [30.0], [0.0], [0.3]]), np.ones((5, 1))
-    places = judge_chains(centres, scales, equal_bounds(-200.0, -200.0, -200.0, 0.0, 0.0))
+    places = judge_chains(
+        centres, scales, equal_bounds(-200.0, -200.0, -200.0, 0.0, 0.0), no_directions(centres.shape[1])
+    )
     assert places.is_negligible.tolist() == [True, True, True, False, False]
     assert not places.is_apart.any()
 
 
 def test_where_no_half_is_close_together_all_pool() -> None:
     centres, scales = np.array([[0.0], [0.0], [30.0], [30.0]]), np.ones((4, 1))
-    assert not judge_chains(centres, scales, equal_bounds(0.0, 0.0, 0.0, 0.0)).is_apart.any()
+    assert not judge_chains(
+        centres, scales, equal_bounds(0.0, 0.0, 0.0, 0.0), no_directions(centres.shape[1])
+    ).is_apart.any()
+
+
+def test_chains_far_apart_along_a_direction_of_strong_correlation_are_in_the_same_place() -> None:
+    direction = np.ones((1, 2)) / np.sqrt(2.0)
+    centres = np.outer([0.0, 3.0, -2.0, 40.0], [1.0, 1.0])
+    bounds = equal_bounds(0.0, 0.0, 0.0, 0.0)
+    wide = LowRank(direction, np.array([1e4]))
+    assert not judge_chains(centres, np.ones((4, 2)), bounds, wide).is_apart.any()
+    assert judge_chains(centres, np.ones((4, 2)), bounds, no_directions(2)).is_apart.tolist() == [False] * 3 + [True]
+    across = centres.copy()
+    across[3] = [15.0, -15.0]
+    assert judge_chains(across, np.ones((4, 2)), bounds, wide).is_apart.tolist() == [False] * 3 + [True]

@@ -60,6 +60,10 @@ class LowRank(NamedTuple):
         """K."""
         return len(self.eigenvalues)
 
+    def standardized(self, x: np.ndarray) -> np.ndarray:
+        """F⁻¹ times each row of x, shape (n, dim)."""
+        return x + (x @ self.directions.T * (1.0 / np.sqrt(self.eigenvalues) - 1.0)) @ self.directions
+
 
 def no_directions(dim: int) -> LowRank:
     """F = I."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grhmc.adaptation.local_mass import LogMassBounds, is_negligible, log_mass_bounds
+from grhmc.adaptation.low_rank import LowRank
 from grhmc.adaptation.tuners.moments import RunningMoments
 
 LOST_DISTANCE = 10.0
@@ -23,7 +24,7 @@ class Places(NamedTuple):
     """Where there is next to no mass: it may be moved."""
 
 
-def judge_chains(centres: np.ndarray, scales: np.ndarray, bounds: LogMassBounds) -> Places:
+def judge_chains(centres: np.ndarray, scales: np.ndarray, bounds: LogMassBounds, factor: LowRank) -> Places:
     """Tell the chains that are where the mass is from those that are not.
 
     Mass decides which chains are compared with each other, never how many of them agree: of local modes of a log
@@ -36,11 +37,15 @@ def judge_chains(centres: np.ndarray, scales: np.ndarray, bounds: LogMassBounds)
     centres, scales : ndarray, shape (chains, dim)
     bounds : LogMassBounds
         From `log_mass_bounds`.
+    factor : LowRank
+        Directions on top of the median scale: with strong correlations a posterior is much wider along some of them
+        than any scale, and chains that are far apart along these are in the same place.
     """
     negligible = is_negligible(bounds, centres.shape[1])
     counted = ~negligible
-    middle, scale = np.median(centres[counted], axis=0), np.median(scales[counted], axis=0)
-    is_far = np.any(np.abs(centres - middle) > LOST_DISTANCE * scale, axis=1) & counted
+    scaled = factor.standardized((centres - centres[counted][0]) / np.median(scales[counted], axis=0))
+    distance = np.abs(scaled - np.median(scaled[counted], axis=0))
+    is_far = np.any(distance > LOST_DISTANCE, axis=1) & counted
     is_apart = is_far & (2 * int(is_far.sum()) < int(counted.sum()))
     return Places(is_apart, negligible)
 

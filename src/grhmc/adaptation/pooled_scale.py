@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from grhmc.adaptation.low_rank import NewStandardization, diagonal
+from grhmc.adaptation.low_rank import LowRank, NewStandardization, diagonal
 from grhmc.adaptation.places import judge_chains, mass_bounds_of_chains
 from grhmc.adaptation.stage import ScaleRule, Stage
 from grhmc.adaptation.tuners.moments import RunningMoments, init_moments, merge_moments
@@ -63,12 +63,17 @@ def pool_moments(
     moments: Sequence[RunningMoments],
     previous_moments: Sequence[RunningMoments],
     were_lost: Sequence[bool],
+    find_factor: Callable[[np.ndarray], LowRank],
 ) -> PooledMoments:
-    """Decide by the moments of the stage that has just ended which chains pool, on what scale, and who is moved."""
+    """Decide by the moments of the stage that has just ended which chains pool, on what scale, and who is moved.
+
+    `find_factor` gives the directions that all chains' draws suggest on top of a scale.
+    """
     n_chains = len(moments)
     proposals = [_proposal(stage.scale, of, own) for of, own in zip(moments, standardizations, strict=True)]
     centres, scales = (np.array([each[part] for each in proposals]) for part in range(2))
-    places = judge_chains(centres, scales, mass_bounds_of_chains(log_density, moments))
+    factor = find_factor(np.median(scales, axis=0))
+    places = judge_chains(centres, scales, mass_bounds_of_chains(log_density, moments), factor)
     is_lost = places.is_apart | places.is_negligible
     together = [chain for chain in range(n_chains) if not is_lost[chain]]
     stayed = [chain for chain in together if not were_lost[chain]]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
 from grhmc.adaptation.low_rank import NewStandardization
 from grhmc.adaptation.pooled_scale import pool_crossing_scales, pool_moments
 from grhmc.adaptation.stage import Stage
-from grhmc.adaptation.standardizing import by_own_draws, directions_together
+from grhmc.adaptation.standardizing import by_own_draws, directions_together, directions_within_chains
 from grhmc.adaptation.tuners.moments import RunningMoments
 from grhmc.adaptation.tuners.momentum_time import LengthTuner, add_up, init_length_tuner
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
@@ -108,6 +109,7 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
             [each.moments for each in findings],
             [each.previous_moments for each in findings],
             lost,
+            partial(directions_within_chains, findings, stage.scale),
         )
         hosts = [None if host is None else findings[host] for host in pooled.hosts]
         lost, is_agreed = pooled.is_lost, pooled.is_agreed
@@ -118,7 +120,12 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
             factor, is_new_metric = directions_together(
                 together, pooled.scale, stage.scale.tuner, counts_cost=situation.counts_cost
             )
-            news = [None if new is None else new._replace(factor=factor) for new in news]
+            news = [
+                by_own_draws(own, stage.scale, counts_cost=situation.counts_cost)
+                if new is None
+                else new._replace(factor=factor)
+                for own, new in zip(findings, news, strict=True)
+            ]
             is_agreed = is_agreed and not is_new_metric
     present = [_at_host(each, host) for each, host in zip(findings, hosts, strict=True)]
     log_time, log_process_time, event_rate = _time_to_u_turn(present, lost, stage)

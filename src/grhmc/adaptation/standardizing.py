@@ -37,6 +37,19 @@ def by_own_draws(own: Findings, rule: ScaleRule, *, counts_cost: bool) -> NewSta
     return NewStandardization(centre, scale, factor)
 
 
+def directions_within_chains(findings: Sequence[Findings], rule: ScaleRule, scale: np.ndarray) -> LowRank:
+    """U and Λ from the draws of all chains, each about its own mean: wherever the chains are."""
+    if not rule.finds_directions or not np.all(np.isfinite(scale) & (scale > 0.0)):
+        return no_directions(len(scale))
+    positions, gradients = (
+        np.concatenate([rows - rows.mean(axis=0) for rows in parts if len(rows)] or [np.zeros((0, len(scale)))])
+        for parts in ([each.positions for each in findings], [each.gradients for each in findings])
+    )
+    room = len(findings[0].standardization.stretch)
+    found = find_directions(positions, gradients, scale, rule.tuner, room, counts_cost=False)
+    return no_directions(len(scale)) if found is None else found
+
+
 def directions_together(
     together: Sequence[Findings], scale: np.ndarray, tuner: int, *, counts_cost: bool
 ) -> tuple[LowRank, bool]:
