@@ -7,6 +7,7 @@
     scale by GEO, changed at every refreshment          | scale by the tuner    | scale fixed
     time to a U-turn tuned in 6, 7     |                | in round 1            | tuned
                                        |                | step, momentum decorrelation time | step
+    directions: each chain's own after 3, 4, 5, 6, if far off; of all chains after 7 and after each round
     chains pool ----------------------^ after 7        ^ after it    ^ after each round     ^ after it
 
 `*` hot windows (from `FEWEST_DRAWS_TO_HEAT` draws of warm-up on). Rounds left are skipped once the chains agree,
