@@ -13,7 +13,7 @@ from grhmc import Outcome
 from grhmc.adaptation.pooling import Situation, pool
 from grhmc.adaptation.tuners.moments import init_moments, merge_moments
 from grhmc.dynamics.standardization import to_parameters
-from grhmc.models.analytic import independent_normals, paper_target
+from grhmc.models.analytic import gaussian, independent_normals, paper_target
 from grhmc.run.cross_chain import adapt_across_chains, findings_of
 from kernel_helpers import make_chains, run_settings
 
@@ -209,3 +209,43 @@ def test_a_chain_that_is_moved_leaves_its_energy_behind() -> None:
     assert np.abs(chains[1].process.step.momentum).max() < 6.0
     assert chains[1].process.path["log_density"][0] > -20.0
     assert chains[1].trajectory_step == chains[0].trajectory_step
+
+
+CORRELATED = gaussian(np.zeros(3), np.full((3, 3), 0.999) + 0.001 * np.eye(3))
+
+
+def test_an_event_rate_that_was_given_stays_where_the_metric_changes() -> None:
+    process = grhmc.Continuous(event_rate=0.05)
+    tuning = sampled(CORRELATED.log_density(), process=process, tune=400)["tuning"]
+    assert tuning["metric_rank"].to_numpy().min() > 0
+    np.testing.assert_array_equal(tuning["event_rate"], 0.05)
+
+
+@pytest.mark.parametrize("kind", ["constant", "arc_length"])
+def test_the_time_to_a_u_turn_is_found_anew_where_the_metric_changes(kind: Any) -> None:
+    """In the new coordinates it is that of independent normals, and paths are that long, whatever λ counts."""
+    tuning = sampled(CORRELATED.log_density(), process=grhmc.Continuous(event_rate_kind=kind))["tuning"]
+    assert tuning["metric_rank"].to_numpy().min() > 0
+    np.testing.assert_allclose(tuning["time_to_u_turn"], np.pi, rtol=0.4)
+    unit = 1.0 if kind == "constant" else np.sqrt(3.0)
+    np.testing.assert_allclose(tuning["event_rate"], 1.0 / (1.3 * np.pi * unit), rtol=0.5)
+
+
+def test_chains_change_their_own_metric_in_windows_where_they_are_far_off() -> None:
+    """At the end of the third window all wait, and each decides by its own draws."""
+    chains = make_chains(
+        CORRELATED.log_density(),
+        run_settings(dim=3, tune=1000, chains=2, scale="geo", event_rate="tuned", sample_interval=None),
+    )
+    advance_until_they_wait(chains)
+    assert chains[0].stage.name == "window 3"
+    assert not chains[0].stage.pools
+    while not chains[0].stage.pools:
+        adapt_across_chains(chains)
+        advance_until_they_wait(chains)
+    own = [chain.process.standardization for chain in chains]
+    assert all(standardization.rank[0] > 0 for standardization in own)
+    assert not np.array_equal(own[0].scale, own[1].scale)
+    adapt_across_chains(chains)
+    common = [chain.process.standardization for chain in chains]
+    np.testing.assert_array_equal(common[0].directions, common[1].directions)

@@ -28,8 +28,6 @@ from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
 _FEWEST_ROUNDS = 2
-_FIRST_LOG_TIME = -math.log(INITIAL_EVENT_RATE)
-# Of the time to a U-turn where a metric is new: in the new coordinates what was found before means nothing.
 _PREFERENCE = 1.05
 # Leapfrog must go further than the splitting by so much: at equal acceptance the splitting's errors are smaller.
 
@@ -46,6 +44,10 @@ class Situation:
     """Whether the integrator of trajectories is left to the run."""
     counts_cost: bool
     """Whether directions are kept only where they are worth their cost."""
+    tunes_event_rate: bool = True
+    """Whether λ is tuned at all, or was given."""
+    rate_unit: float = 1.0
+    """Of a unit of process time, in the units of the event rate: 1, or √dim of arc length."""
 
     @property
     def stage(self) -> Stage:
@@ -129,9 +131,8 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
             is_agreed = is_agreed and not is_new_metric
     present = [_at_host(each, host) for each, host in zip(findings, hosts, strict=True)]
     log_time, log_process_time, event_rate = _time_to_u_turn(present, lost, stage)
-    if is_new_metric:
-        log_time = log_process_time = _FIRST_LOG_TIME
-        event_rate = _first_event_rate(stage)
+    if is_new_metric and situation.tunes_event_rate:
+        log_time, log_process_time, event_rate = _first_times(situation)
     trajectories = _trajectories(present, lost, log_process_time, situation)
     next_stage = situation.stage_index + 1
     if is_agreed and trajectories.is_chosen and stage.round >= _FEWEST_ROUNDS:
@@ -166,7 +167,9 @@ def _keep_apart(own: Findings, situation: Situation) -> Decision:
     """A chain's own new standardization, if any, and in new coordinates a new start for the time to a U-turn."""
     stage = situation.stage
     standardization = by_own_draws(own, stage.scale, counts_cost=situation.counts_cost)
-    is_new = standardization is not None
+    log_time, log_process_time, event_rate = own.log_time, own.log_process_time, None
+    if standardization is not None and situation.tunes_event_rate:
+        log_time, log_process_time, event_rate = _first_times(situation)
     return Decision(
         next_stage=situation.stage_index + 1,
         is_agreed=False,
@@ -174,9 +177,9 @@ def _keep_apart(own: Findings, situation: Situation) -> Decision:
         host=None,
         standardization=standardization,
         moments=None,
-        log_time=_FIRST_LOG_TIME if is_new else own.log_time,
-        log_process_time=_FIRST_LOG_TIME if is_new else own.log_process_time,
-        event_rate=_first_event_rate(stage) if is_new else None,
+        log_time=log_time,
+        log_process_time=log_process_time,
+        event_rate=event_rate,
         integrator=situation.integrator,
         trajectory_step=None,
         length_tuner=None,
@@ -184,9 +187,14 @@ def _keep_apart(own: Findings, situation: Situation) -> Decision:
     )
 
 
-def _first_event_rate(stage: Stage) -> float:
-    """λ where a metric is new."""
-    return INITIAL_EVENT_RATE / stage.event_rate.u_turn_factor
+def _first_times(situation: Situation) -> tuple[float, float, float]:
+    """Logarithms of the time to a U-turn, in the units of λ and in process time, and λ, where a metric is new.
+
+    Those of a standard normal: in the new coordinates what was found before means nothing.
+    """
+    time = situation.rate_unit / INITIAL_EVENT_RATE
+    factor = situation.stage.event_rate.u_turn_factor
+    return math.log(time), -math.log(INITIAL_EVENT_RATE), 1.0 / (factor * time)
 
 
 def _at_host(own: Findings, host: Findings | None) -> Findings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -24,6 +25,7 @@ from grhmc.run.standardize import standardize
 def adapt_across_chains(chains: Sequence[Chain]) -> None:
     """Let chains that wait at the end of the same stage agree, and go on."""
     first = chains[0]
+    continuous = first.settings.continuous
     situation = Situation(
         stages=first.stages,
         stage_index=first.stage_index,
@@ -31,6 +33,8 @@ def adapt_across_chains(chains: Sequence[Chain]) -> None:
         integrator=first.integrator,
         chooses_integrator=first.settings.chooses_integrator,
         counts_cost=first.settings.metric.kind == "auto",
+        tunes_event_rate=continuous.tunes_event_rate,
+        rate_unit=1.0 if continuous.event_rate_kind == "constant" else math.sqrt(first.model.dim),
     )
     decide = pool if first.stage.pools else standardize_apart
     with single_blas_thread():
