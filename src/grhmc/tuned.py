@@ -95,9 +95,10 @@ def tune(
     progressbar: bool | None = None,
     initvals: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
 ) -> Tuned:
-    """Find the diagonal scale, centre and event rate of a posterior: the warm-up of `sample`, and a single draw.
+    """Find the metric, centre and event rate of a posterior: the warm-up of `sample`, and a single draw.
 
-    Parameters are those of `sample`, and so is the process; `tune` must be at least 20.
+    Parameters are those of `sample`, and so is the process; `tune` must be at least 20. For a sampler that has nothing
+    but a diagonal scale use ``metric="diagonal"``, for one with a dense metric `Tuned.covariance`.
 
     Returns
     -------

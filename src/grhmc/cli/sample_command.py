@@ -102,7 +102,7 @@ def sample_command(
     """
     from rich.console import Console
 
-    from grhmc.results.summaries import summary
+    from grhmc.results.summaries import metric_rank, summary
     from grhmc.sampling import sample
 
     with readable_errors():
@@ -132,6 +132,9 @@ def sample_command(
         console = Console()
         if "posterior" in result.children:
             console.print(summary_table(summary(result)))
+        rank = metric_rank(result)
+        if rank > 0:
+            console.print(f"Metric: the scale, and {rank} direction{'s' if rank > 1 else ''} of strong correlation")
         if saved is not None:
             console.print(f"Draws: {saved}", soft_wrap=True, highlight=False, markup=False)
         exit_if_interrupted(result)

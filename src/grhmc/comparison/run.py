@@ -16,7 +16,13 @@ from grhmc.comparison.comparison import Comparison
 from grhmc.comparison.rows import ESS_KINDS, ComparisonRow, TunerSummary
 from grhmc.diagnosis import SamplingWarning, warn_of_several
 from grhmc.outcomes import SamplingError
-from grhmc.results.summaries import coordinates_of, effective_sample_size, iterate_parameters, largest_r_hat
+from grhmc.results.summaries import (
+    coordinates_of,
+    effective_sample_size,
+    iterate_parameters,
+    largest_r_hat,
+    metric_rank,
+)
 from grhmc.sampling import ELSEWHERE, sample
 from grhmc.settings import GRADIENT_BUDGET, SCALES, Metric, Process, ProcessName, Scale, Seed, parse_seed
 
@@ -191,7 +197,7 @@ def _summarize(tuner: str, result: xarray.DataTree, rows: Sequence[ComparisonRow
         event_rate=float(np.exp(np.log(tuning["event_rate"].values).mean())),
         r_hat=largest_r_hat(result),
         n_diverging=int(statistics["diverging"].sum()),
-        metric_rank=int(tuning["metric_rank"].max()) if "metric_rank" in tuning else 0,
+        metric_rank=metric_rank(result),
     )
 
 

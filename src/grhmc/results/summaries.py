@@ -75,6 +75,12 @@ class ParameterDraws:
         return f"{self.variable}[{','.join(str(i + first) for i in self.index)}]" if self.index else self.variable
 
 
+def metric_rank(result: xarray.DataTree) -> int:
+    """k, the directions that were stretched on top of the scale; the largest over chains."""
+    tuning = result.children.get("tuning")
+    return 0 if tuning is None or "metric_rank" not in tuning else int(tuning["metric_rank"].to_numpy().max())
+
+
 def summary(
     result: xarray.DataTree,
     var_names: str | Sequence[str] | None = None,
