@@ -72,11 +72,11 @@ def _tuner_cells(summaries: Sequence[TunerSummary]) -> tuple[list[str], list[lis
         "bulk\nESS": lambda s: _count(s.ess_bulk),
         "tail\nESS": lambda s: _count(s.ess_tail),
         "q²\nESS": lambda s: _count(s.ess_q2),
-        "per 1000\ngrad.": lambda s: _number(_worst(s, "per_1000_gradients")),
+        "per 1k\ngrad.": lambda s: _number(_worst(s, "per_1000_gradients")),
         "per s": lambda s: _compact(_worst(s, "per_second")),
         "worst\nparameter": lambda s: s.worst.parameter if s.worst else "–",
-        "sampling\ngrad.": lambda s: _count(s.n_gradients),
-        "warm-up\ngrad.": lambda s: _count(s.warmup_gradients),
+        "grad.\nsampl.": lambda s: _count(s.n_gradients),
+        "grad.\nwarm-up": lambda s: _count(s.warmup_gradients),
         "R-hat": lambda s: "–" if math.isnan(s.r_hat) else f"{s.r_hat:.3f}",
     }
     if any(summary.n_diverging for summary in summaries):
