@@ -105,7 +105,7 @@ def beyond(distance: float, probability: float) -> dict[str, tuple[Callable[[np.
 
 HARD = {
     "funnel": Hard(lambda: grhmc.from_numba(funnel, 10), moments(0, 0.0, 3.0), must_warn=True),
-    "equicorrelated": Hard(equicorrelated, moments(0, 0.0, 1.0), must_warn=True),
+    "equicorrelated": Hard(equicorrelated, moments(0, 0.0, 1.0)),
     "centred eight schools": Hard(eight_schools_model, {}, must_warn=True),
     "two modes": Hard(lambda: grhmc.from_numba(two_modes, 1), moments(0, 0.0, math.sqrt(26.0)), must_warn=True),
     "t with 2 degrees of freedom": Hard(

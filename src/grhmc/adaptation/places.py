@@ -43,8 +43,9 @@ def judge_chains(centres: np.ndarray, scales: np.ndarray, bounds: LogMassBounds,
     """
     negligible = is_negligible(bounds, centres.shape[1])
     counted = ~negligible
-    scaled = factor.standardized((centres - centres[counted][0]) / np.median(scales[counted], axis=0))
-    distance = np.abs(scaled - np.median(scaled[counted], axis=0))
+    with np.errstate(divide="ignore", invalid="ignore"):  # of a density that says nothing of a scale
+        scaled = factor.standardized((centres - centres[counted][0]) / np.median(scales[counted], axis=0))
+        distance = np.abs(scaled - np.median(scaled[counted], axis=0))
     is_far = np.any(distance > LOST_DISTANCE, axis=1) & counted
     is_apart = is_far & (2 * int(is_far.sum()) < int(counted.sum()))
     return Places(is_apart, negligible)
