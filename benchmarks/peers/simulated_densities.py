@@ -66,6 +66,22 @@ def _half_normal(log_scale):
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
+def _hierarchical_prior(q, grad, n_coefficients, head):
+    """N(0, 5²) for coefficients, half-normal(1) for scales up to `head`, N(0, 1) for the rest; writes `grad`."""
+    log_density = 0.0
+    for j in range(n_coefficients):
+        grad[j] = -q[j] / 25.0
+        log_density -= 0.5 * q[j] * q[j] / 25.0
+    for j in range(n_coefficients, head):
+        value, grad[j] = _half_normal(q[j])
+        log_density += value
+    for j in range(head, q.size):
+        grad[j] = -q[j]
+        log_density -= 0.5 * q[j] * q[j]
+    return log_density
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
 def varying_intercepts(q, grad, group, x, u, y):
     """Not centred: y ~ N(mu + gamma·u[group] + s_a·z[group] + beta·x, s_y²), z ~ N(0, 1).
 
@@ -73,16 +89,7 @@ def varying_intercepts(q, grad, group, x, u, y):
     """
     head = 5
     intercept_scale, precision = math.exp(q[3]), math.exp(-2.0 * q[4])
-    log_density = 0.0
-    for j in range(3):
-        grad[j] = -q[j] / 25.0
-        log_density -= 0.5 * q[j] * q[j] / 25.0
-    for j in range(3, head):
-        value, grad[j] = _half_normal(q[j])
-        log_density += value
-    for j in range(head, q.size):
-        grad[j] = -q[j]
-        log_density -= 0.5 * q[j] * q[j]
+    log_density = _hierarchical_prior(q, grad, 3, head)
     square = 0.0
     for i in range(y.size):
         c = group[i]
@@ -108,16 +115,7 @@ def varying_slopes(q, grad, group, x, y):
     head = 5
     n_groups = (q.size - head) // 2
     intercept_scale, slope_scale, precision = math.exp(q[2]), math.exp(q[3]), math.exp(-2.0 * q[4])
-    log_density = 0.0
-    for j in range(2):
-        grad[j] = -q[j] / 25.0
-        log_density -= 0.5 * q[j] * q[j] / 25.0
-    for j in range(2, head):
-        value, grad[j] = _half_normal(q[j])
-        log_density += value
-    for j in range(head, q.size):
-        grad[j] = -q[j]
-        log_density -= 0.5 * q[j] * q[j]
+    log_density = _hierarchical_prior(q, grad, 2, head)
     square = 0.0
     for i in range(y.size):
         a = head + group[i]

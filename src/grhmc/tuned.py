@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from grhmc.adaptation.low_rank import factor_of
 from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.argument_names import accepts_field_names
 from grhmc.sampling import ELSEWHERE, check_model, prepare, run_to_end
@@ -125,8 +126,7 @@ def tune(
     result = run_to_end(model, settings, run, None)
     tuning = result["tuning"]
     scales = np.asarray(tuning["scale"])
-    standardization = next((chain for chain in run if not chain.is_lost), run[0]).process.standardization
-    rank = int(standardization.rank[0])
+    factor = factor_of(next((chain for chain in run if not chain.is_lost), run[0]).process.standardization)
     return Tuned(
         scale=np.exp(np.log(scales).mean(axis=0)),
         centre=np.asarray(tuning["centre"]).mean(axis=0),
@@ -134,8 +134,8 @@ def tune(
         time_to_u_turn=float(np.exp(np.log(tuning["time_to_u_turn"]).mean())),
         n_gradients=int(np.asarray(tuning["n_gradients"]).sum()),
         names=model.coordinate_names,
-        directions=standardization.directions[:rank].copy(),
-        eigenvalues=(1.0 + standardization.stretch[:rank]) ** 2,
+        directions=factor.directions,
+        eigenvalues=factor.eigenvalues,
         scale_per_chain=scales,
         centre_per_chain=np.asarray(tuning["centre"]),
         event_rate_per_chain=np.asarray(tuning["event_rate"]),

@@ -8,12 +8,12 @@ By long runs of nutpie, whose Metropolis test makes it exact, with a high accept
 
 from __future__ import annotations
 
-import csv
 import sys
 from pathlib import Path
 
 import numpy as np
 from arviz_stats.base import array_stats
+from replace_rows import replace_rows
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
@@ -88,15 +88,7 @@ def long_run(name: str) -> list[dict[str, object]]:
 
 def main() -> None:
     for name in sys.argv[1:] or DRAWS:
-        rows = long_run(name)
-        kept = []
-        if OUTPUT.is_file():
-            with OUTPUT.open() as file:
-                kept = [row for row in csv.DictReader(file) if row["target"] != name]
-        with OUTPUT.open("w", newline="") as file:
-            writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows([*kept, *rows])
+        replace_rows(OUTPUT, FIELDS, name, long_run(name))
 
 
 if __name__ == "__main__":

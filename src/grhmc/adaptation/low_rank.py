@@ -62,7 +62,21 @@ class LowRank(NamedTuple):
 
     def standardized(self, x: np.ndarray) -> np.ndarray:
         """F⁻¹ times each row of x, shape (n, dim)."""
-        return x + (x @ self.directions.T * (1.0 / np.sqrt(self.eigenvalues) - 1.0)) @ self.directions
+        return self._multiplied(x, 1.0 / np.sqrt(self.eigenvalues))
+
+    def stretched(self, x: np.ndarray) -> np.ndarray:
+        """F times each row of x, shape (n, dim)."""
+        return self._multiplied(x, np.sqrt(self.eigenvalues))
+
+    def _multiplied(self, x: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        """Each row of x, its part along each direction times that direction's factor."""
+        return x + (x @ self.directions.T * (factors - 1.0)) @ self.directions
+
+
+def factor_of(standardization: Standardization) -> LowRank:
+    """U and Λ that a standardization has now; copies."""
+    rank = int(standardization.rank[0])
+    return LowRank(standardization.directions[:rank].copy(), (1.0 + standardization.stretch[:rank]) ** 2)
 
 
 def no_directions(dim: int) -> LowRank:
@@ -123,12 +137,9 @@ def misfit(positions: np.ndarray, gradients: np.ndarray, standardization: Standa
     positions, gradients = _usable(positions, gradients)
     if len(positions) < FEWEST_DRAWS:
         return 0.0
-    x = (positions - positions.mean(axis=0)) / standardization.scale
-    g = (gradients - gradients.mean(axis=0)) * standardization.scale
-    rank = int(standardization.rank[0])
-    directions = standardization.directions[:rank]
-    x = x + (x @ directions.T * standardization.shrinkage[:rank]) @ directions
-    g = g + (g @ directions.T * standardization.stretch[:rank]) @ directions
+    scale, factor = standardization.scale, factor_of(standardization)
+    x = factor.standardized((positions - positions.mean(axis=0)) / scale)
+    g = factor.stretched((gradients - gradients.mean(axis=0)) * scale)
     found = _spectrum(x, g, tuner)
     if found is None:
         return 0.0

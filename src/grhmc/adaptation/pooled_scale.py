@@ -92,7 +92,7 @@ def pool_moments(
     for number, chain in enumerate(np.flatnonzero(places.is_negligible)):
         hosts[chain] = together[number % len(together)]
     stay_lost = [bool(out and host is None) for out, host in zip(is_lost, hosts, strict=True)]
-    news = [
+    news: list[NewStandardization | None] = [
         None
         if stay_lost[chain]
         else diagonal(*_usable(centre, scale, standardizations[chain if host is None else host]))
@@ -102,7 +102,7 @@ def pool_moments(
         is_agreed=n_chains > 1 and _do_agree(centres, log_scales, scale, stage.round),
         is_lost=stay_lost,
         hosts=hosts,
-        news=list(news),
+        news=news,
         scale=_usable(centre, scale, standardizations[together[0]])[1],
         moments=pooled,
         together=together,

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grhmc.adaptation.low_rank import LowRank
 from grhmc.diagnosis.report import NOTE, Finding
+from grhmc.settings.metric import TUNERS_WITH_DIRECTIONS
 
 if TYPE_CHECKING:
     import xarray
@@ -56,8 +58,7 @@ def _standardized(rows: np.ndarray, tuning: xarray.Dataset) -> np.ndarray:
         return scaled
     directions, eigenvalues = first["metric_directions"].to_numpy(), first["metric_eigenvalues"].to_numpy()
     known = np.isfinite(eigenvalues)
-    directions, eigenvalues = directions[known], eigenvalues[known]
-    return scaled + (scaled @ directions.T * (1.0 / np.sqrt(eigenvalues) - 1.0)) @ directions
+    return LowRank(directions[known], eigenvalues[known]).standardized(scaled)
 
 
 def _eigenvalue_ratio(rows: np.ndarray) -> float:
@@ -74,7 +75,7 @@ def _remedy(metric: str, scale: str, rank: int) -> str:
     """What to do about it."""
     if metric == "diagonal":
         return "Leave metric at its default ('auto'), or remove them by a linear transformation of the parameters."
-    if scale not in ("geo", "isg", "vari"):
+    if scale not in TUNERS_WITH_DIRECTIONS:
         return f"Directions are not tuned with scale={scale!r}: use scale='geo'."
     if rank > 0:
         return (

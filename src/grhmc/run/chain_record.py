@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grhmc.adaptation.low_rank import factor_of
 from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE, Stage
 from grhmc.process.state import Process, Records, init_records
 from grhmc.process.statistics import STATISTICS
@@ -63,13 +64,13 @@ def tuning_record(chain: ChainState) -> dict[str, np.ndarray]:
     warmup = at_sampling_start if sampling else present_values(chain.process)
     elapsed = path.time - (at_sampling_start["time"] if sampling else cursors.stage_start_time)
     standardization = chain.process.standardization
-    rank = int(standardization.rank[0])
+    factor = factor_of(standardization)
     n_crossings = np.maximum(chain.process.n_crossings, 1)
     return {
         "scale": standardization.scale.copy(),
-        "metric_rank": np.array(rank),
-        "metric_eigenvalues": (1.0 + standardization.stretch[:rank]) ** 2,
-        "metric_directions": standardization.directions[:rank].copy(),
+        "metric_rank": np.array(factor.rank),
+        "metric_eigenvalues": factor.eigenvalues,
+        "metric_directions": factor.directions,
         "agreed": np.array(chain.is_agreed),
         "n_moves": np.array(chain.n_moves),
         "places": np.vstack([chain.places, chain.process.highest]),

@@ -6,9 +6,10 @@ import copy
 import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.pooling import Decision, Situation, pool, standardize_apart
@@ -48,7 +49,13 @@ def single_blas_thread() -> AbstractContextManager[Any]:
 
     No log density is evaluated meanwhile.
     """
-    return threadpool_limits(limits=1, user_api="blas")
+    return _thread_pools().limit(limits=1, user_api="blas")
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """The libraries that have threads; looked for once, since it takes longer than most of what chains decide."""
+    return ThreadpoolController()
 
 
 def findings_of(chain: Chain) -> Findings:
