@@ -3,6 +3,7 @@
 from grhmc import datasets
 from grhmc._version import __version__
 from grhmc.comparison import Comparison, compare
+from grhmc.continuing import extend, resume
 from grhmc.diagnosis import Report, SamplingWarning, diagnose
 from grhmc.models import (
     GradientError,
@@ -41,6 +42,7 @@ __all__ = [
     "compare",
     "datasets",
     "diagnose",
+    "extend",
     "from_jax",
     "from_numba",
     "from_numpyro",
@@ -54,6 +56,7 @@ __all__ = [
     "plot_ess_comparison",
     "plot_scale_history",
     "plot_trace_with_events",
+    "resume",
     "sample",
     "summary",
     "tune",

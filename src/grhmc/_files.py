@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+_PREFIX = ".grhmc-"
 
 
 @contextlib.contextmanager
@@ -34,7 +37,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path}: the folder {path.parent} does not exist")
-    with tempfile.TemporaryDirectory(prefix=".grhmc-", dir=path.parent) as folder:
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=path.parent) as folder:
         complete = Path(folder, path.name)
         yield complete
         complete.lstat()  # nothing was written: leave what is there alone
@@ -43,6 +46,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         elif complete.is_dir():
             path.unlink(missing_ok=True)
         os.replace(complete, path)
+
+
+def delete_unfinished(folder: Path) -> None:
+    """Delete what `replacing` leaves where the process was killed. No other process may write to the folder."""
+    for path in folder.glob(f"{_PREFIX}*"):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def replace_text(path: Path, text: str) -> None:

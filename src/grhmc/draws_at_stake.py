@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from grhmc.diagnosis import record_failure
 from grhmc.models.outputs import describe
 from grhmc.results.datatree import build_datatree, build_plain_datatree, plain_arrays
+from grhmc.storage.result import loaded_part, write_attribute, write_result
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
     from grhmc.results.record import ChainRecord
+    from grhmc.run.chain import Chain
     from grhmc.run.interrupt import CtrlC
+    from grhmc.storage.run_store import RunStore
 
 
 class Built(NamedTuple):
@@ -83,13 +86,36 @@ def build_whatever_fails(
     return Built(result, None)
 
 
+def result_from_store(
+    store: RunStore,
+    chains: Sequence[Chain],
+    records: Sequence[ChainRecord],
+    model: LogDensity,
+    attrs: Callable[[], Mapping[str, Any]],
+    function_names: Sequence[str],
+    kept: Sequence[str] | None,
+    ctrl_c: CtrlC,
+) -> Built:
+    """Write what is left to write, and open the result; if that fails, its draws are in the store all the same."""
+    try:
+        store.write_rest(chains)
+        store.save(chains)
+        return Built(write_result(store, records, model, attrs(), function_names, kept, ctrl_c.raising), None)
+    except BaseException as error:
+        return Built(None, error)
+
+
 def diagnose_whatever_fails(
-    diagnosis: Callable[[Any, LogDensity | None], None], result: Any, model: LogDensity | None, ctrl_c: CtrlC
+    diagnosis: Callable[[Any, LogDensity | None], None],
+    result: Any,
+    model: LogDensity | None,
+    ctrl_c: CtrlC,
+    store: RunStore | None = None,
 ) -> BaseException | None:
     """Diagnose; say that it failed rather than fail. Returns what is no ordinary exception and has to be raised."""
     try:
         with ctrl_c.raising():
-            diagnosis(result, model)
+            _diagnose(diagnosis, result, model, store)
         return None
     except KeyboardInterrupt as error:
         if not ctrl_c.is_pressed:
@@ -103,6 +129,23 @@ def diagnose_whatever_fails(
     record_failure(result, message)
     warnings.warn(message, stacklevel=2)
     return None
+
+
+def _diagnose(
+    diagnosis: Callable[[Any, LogDensity | None], None], result: Any, model: LogDensity | None, store: RunStore | None
+) -> None:
+    """Diagnose a result; of one on disk that is larger than memory may be, every so many draws."""
+    if store is None:
+        diagnosis(result, model)
+        return
+    sample = loaded_part(result)
+    try:
+        diagnosis(sample, model)
+    finally:
+        for name, value in sample.attrs.items():
+            if name not in result.attrs:
+                result.attrs[name] = value
+                write_attribute(store, str(name), value)
 
 
 _NOT_DIAGNOSED = (

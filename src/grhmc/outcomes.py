@@ -25,6 +25,8 @@ class Outcome(IntEnum):
     """The user asked to stop; what was drawn so far is kept."""
     WAITING = 6
     """The chain waits for the others, to put together what their tuning has found."""
+    STOPPED = 7
+    """A stop rule was met before all draws were made."""
 
 
 _EXPLANATIONS: dict[Outcome, str] = {
@@ -44,6 +46,7 @@ _EXPLANATIONS: dict[Outcome, str] = {
         "Check the support of the model, or start elsewhere with `init`."
     ),
     Outcome.WAITING: "the chain waits for the others.",
+    Outcome.STOPPED: "a stop rule was met; the draws made until then are complete.",
     Outcome.INTERRUPTED: "the run was interrupted; the draws made so far are kept.",
 }
 

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-import platform
+import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 
-from grhmc._version import __version__
 from grhmc.adaptation.first_standardization import initial_centre, initial_event_rate, initial_scale
 from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.argument_names import accepts_field_names
 from grhmc.diagnosis import record_diagnosis
-from grhmc.draws_at_stake import (
-    attach,
-    build_whatever_fails,
-    diagnose_whatever_fails,
-    held_back_warnings,
-    loading_libraries,
-    show_warnings,
-)
 from grhmc.models.as_log_density import as_log_density
 from grhmc.models.log_density import LogDensity
 from grhmc.models.path_functions import PathFunctionSet
-from grhmc.outcomes import Outcome, SamplingError, explain
-from grhmc.results.datatree import plain_arrays
-from grhmc.results.kept_variables import keep_variables, parse_var_names
-from grhmc.results.record import ChainRecord
+from grhmc.results.kept_variables import parse_var_names
 from grhmc.run.chain import Chain
 from grhmc.run.chain_record import records_of_run
-from grhmc.run.cost import cause_of_cost
-from grhmc.run.executors import run_chains
-from grhmc.run.interrupt import CtrlC, worth_keeping
-from grhmc.run.progress import SteadyView, progress_view
+from grhmc.run.interrupt import CtrlC
 from grhmc.run.seeds import chain_generators
-from grhmc.run.snapshots import Watch
 from grhmc.run.starting_points import find_start, parse_init
+from grhmc.running import Callback, Run, finish
 from grhmc.settings import (
     GRADIENT_BUDGET,
     Metric,
@@ -50,9 +34,11 @@ from grhmc.settings import (
     Scale,
     ScaleSettings,
     Seed,
+    StopRule,
     parse_process,
     parse_seed,
 )
+from grhmc.storage.run_store import RunStore, check_new
 
 if TYPE_CHECKING:
     import xarray
@@ -77,7 +63,7 @@ def sample(
     scale: Scale | Sequence[float] | np.ndarray = "geo",
     metric: Metric = "auto",
     max_rank: int | None = None,
-    draws: int = 1000,
+    draws: int | None = None,
     tune: int = 1000,
     chains: int = 4,
     cores: int | None = None,
@@ -87,6 +73,11 @@ def sample(
     target_accept: float | None = None,
     path_functions: PathFunctionSet | None = None,
     var_names: Sequence[str] | None = None,
+    store: str | os.PathLike[str] | None = None,
+    until: Mapping[str, float] | None = None,
+    max_time: float | None = None,
+    max_gradients: int | None = None,
+    callback: Callback | None = None,
     gradient_budget: int = GRADIENT_BUDGET,
     save_warmup: bool = False,
     progress_bar: bool = True,
@@ -112,7 +103,8 @@ def sample(
     max_rank : int
         Most directions; by default as many as there are parameters, but no more than 100 000 numbers in all, or 30.
     draws, tune : int
-        Draws kept, and the most draws of warm-up, per chain; it ends sooner once the chains agree about the scale. With
+        Draws kept (at most, where `until` says when to end; default: 1000, with `until` 100 000), and the most draws of
+        warm-up, per chain; it ends sooner once the chains agree about the scale. With
         ``tune=0`` the scale is what the gradient at the start suggests (or the one given).
     chains, cores : int
         Chains, and threads to run them on (default: as many as there are cores, at most one per chain).
@@ -130,6 +122,20 @@ def sample(
         From `path_functions_from_numba`: functions of the parameters to average over the whole path.
     var_names : sequence of str
         Which of the model's variables the result keeps in ``posterior`` (default: all). All are diagnosed.
+    store : path or URL
+        A new folder (``"run.zarr"``, or what fsspec knows) to write draws, statistics and checkpoints to, as they are
+        made: a run that was killed goes on with `resume`, takes memory for a piece of its draws, and its result is
+        read from there lazily.
+    until : mapping
+        ``{"ess": 400, "rhat": 1.01}``: end as soon as every parameter has so many effective draws, in bulk and tails,
+        and no larger R-hat, at two looks in a row. ``attrs["stopped_by"]`` says what was met and how sure that is.
+    max_time : float
+        Seconds after which the run ends with what it has.
+    max_gradients : int
+        Of all chains together, warm-up included, after which it does. Each may spend an equal share.
+    callback : callable
+        Called about ten times a second with a list of `ChainSnapshot`, one per chain, from the thread that waits. What
+        it raises ends the run; the draws are kept.
     gradient_budget : int
         Gradients per draw that a chain may spend, on average over `tune` and `draws` (of 200 draws at least), and a
         two-hundredth of those that one draw may take. A chain that needs more ends with a SamplingError that says why.
@@ -176,7 +182,7 @@ def sample(
     kept = parse_var_names(var_names, model)
     parsed_scale = ScaleSettings.parse(scale, model.dim)
     settings = RunSettings(
-        draws=draws,
+        draws=default_draws(draws, until),
         tune=tune,
         chains=chains,
         cores=cores,
@@ -188,16 +194,50 @@ def sample(
         save_warmup=save_warmup,
         progress_bar=progress_bar,
         check_gradient=check_gradient,
+        stop=StopRule.parse(until, max_time, max_gradients),
     )
+    place = None if store is None else check_new(store)
+    check_callback(callback)
     stages = stages_of_run(settings, model.dim)
     with CtrlC() as ctrl_c:
         with ctrl_c.raising():
-            run = prepare(model, settings, stages, init, path_functions)
+            saved = None if place is None else RunStore(place, settings, model.dim)
+            chains_of_run = prepare(model, settings, stages, init, path_functions, saved)
+            if saved is not None:
+                starts = np.array([chain.start for chain in chains_of_run])
+                saved.create(model, starts, kept, () if path_functions is None else path_functions.names)
+                saved.save(chains_of_run)
         if ctrl_c.error is not None:  # it was raised where C code called back, and nobody heard of it
             raise ctrl_c.error
-    checked = model if check_gradient else None
-    diagnosis = record_diagnosis if diagnose else None
-    return run_to_end(model, settings, run, path_functions, diagnosis, checked, kept)
+    return finish(
+        Run(
+            model,
+            settings,
+            chains_of_run,
+            path_functions,
+            record_diagnosis if diagnose else None,
+            model if check_gradient else None,
+            kept,
+            saved,
+            callback,
+        )
+    )
+
+
+def default_draws(draws: int | None, until: Any) -> int:
+    """Draws per chain, from a user's argument."""
+    if draws is not None:
+        return draws
+    return _DEFAULT_DRAWS if until is None else _DRAWS_WITH_A_RULE
+
+
+_DEFAULT_DRAWS, _DRAWS_WITH_A_RULE = 1000, 100_000
+
+
+def check_callback(callback: Any) -> None:
+    """Raise a TypeError unless it can be called."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of a list of ChainSnapshot, got {callback!r}")
 
 
 def check_model(model: Any) -> LogDensity:
@@ -211,6 +251,7 @@ def prepare(
     stages: list[Stage],
     init: Any,
     path_functions: PathFunctionSet | None,
+    store: RunStore | None = None,
 ) -> list[Chain]:
     """Find starting points, check the gradient there, and make the chains."""
     starts = parse_init(init, model, settings.chains)
@@ -223,7 +264,8 @@ def prepare(
         functions = (path_functions.address, path_functions.user_data, len(path_functions.names))
     chains: list[Chain] = []
     start = None
-    records = records_of_run(settings, stages, model.dim, functions[2], settings.chains)
+    rows_at_once = None if store is None else store.rows_at_once
+    records = records_of_run(settings, stages, model.dim, functions[2], settings.chains, rows_at_once)
     for index, (rng, given) in enumerate(zip(generators, starts, strict=True)):
         start, gradient = find_start(model, rng, given, partner=start if index % 2 else None)
         if settings.check_gradient:
@@ -243,6 +285,7 @@ def prepare(
                 event_rate=initial_event_rate(settings, model.dim),
                 path_functions=functions,
                 records=records[index],
+                rows_at_once=rows_at_once,
             )
         )
     return chains
@@ -258,133 +301,3 @@ def _warn_of_unused_coordinates(model: LogDensity, start: np.ndarray) -> None:
             "is improper, and its draws will wander off without bound. Give these parameters a prior, or remove them.",
             stacklevel=5,
         )
-
-
-def run_to_end(
-    model: LogDensity,
-    settings: RunSettings,
-    chains: list[Chain],
-    path_functions: PathFunctionSet | None,
-    diagnosis: Callable[[xarray.DataTree, LogDensity | None], None] | None = None,
-    checked_model: LogDensity | None = None,
-    kept: tuple[str, ...] | None = None,
-) -> xarray.DataTree:
-    """Advance the chains to their end, show progress, and build the result; what was drawn survives any error.
-
-    `diagnosis`, if any, is called with the whole result and `checked_model`; variables that are not `kept` go then.
-    """
-    names = () if path_functions is None else path_functions.names
-    display = SteadyView(progress_view(settings.progress_bar))
-    with CtrlC() as ctrl_c:
-        with loading_libraries(diagnosis is not None):
-            failure, finished = _advance(chains, settings, display, path_functions, ctrl_c)
-        records = worth_keeping([chain.record() for chain in chains])
-        result: Any = None
-        try:
-            with held_back_warnings() as caught:
-                result, problem = build_whatever_fails(
-                    records, model, lambda: result_attributes(settings, chains), names, ctrl_c
-                )
-                failure = failure or problem
-                if failure is None and not finished:
-                    failure = _interruption(records, settings, ctrl_c)
-                if failure is None and display.problem:
-                    warnings.warn(f"progress could not be shown: {display.problem}", stacklevel=2)
-                if failure is None and diagnosis is not None:
-                    failure = diagnose_whatever_fails(diagnosis, result, checked_model, ctrl_c)
-            keep_variables(result, kept)
-            if failure is None:
-                show_warnings(caught, stacklevel=4)
-        except BaseException as error:
-            failure = error
-        if failure is not None:
-            raise attach(failure, plain_arrays(records) if result is None else result)
-    return result
-
-
-def _advance(
-    chains: list[Chain],
-    settings: RunSettings,
-    display: SteadyView,
-    path_functions: PathFunctionSet | None,
-    ctrl_c: CtrlC,
-) -> tuple[BaseException | None, bool]:
-    """Advance the chains to their end; what stopped them, if it was an error, and whether they came to it."""
-    try:
-        watch = Watch(chains)
-        with display:
-            finished = run_chains(
-                chains,
-                settings.n_threads,
-                lambda: display.update(watch()),
-                is_interrupted=lambda: ctrl_c.is_pressed,
-            )
-        return _failure(chains, settings, path_functions), finished
-    except BaseException as error:
-        return error, False
-
-
-def _failure(
-    chains: list[Chain], settings: RunSettings, path_functions: PathFunctionSet | None
-) -> BaseException | None:
-    """Why chains could not go on, if one could not."""
-    for chain in chains:
-        if chain.outcome == Outcome.DENSITY_RAISED:
-            error = chain.model.take_exception()
-            if error is not None:
-                return error
-            source = "the log density" if path_functions is None else "the log density or a path function"
-            return SamplingError(
-                f"chain {chain.index}, {chain.stage.name}: {source} reported an exception without saying which.",
-                chain.outcome,
-            )
-    for chain in chains:
-        if chain.outcome in (Outcome.STEP_BUDGET_USED, Outcome.STUCK):
-            words = explain(chain.outcome, n_gradients=chain.counts.n_gradients, cause=cause_of_cost(chain))
-            where = chain.process.path[0].time
-            return SamplingError(
-                f"chain {chain.index}, {chain.stage.name}, process time {where:.4g}: {words}", chain.outcome
-            )
-    return None
-
-
-def _interruption(records: Sequence[ChainRecord], settings: RunSettings, ctrl_c: CtrlC) -> BaseException | None:
-    """Warn that the run was cut short; if it left nothing, or by another exception, that is to be raised."""
-    n_draws = min(len(record.draws) for record in records)
-    if not isinstance(ctrl_c.error, KeyboardInterrupt | None):
-        return ctrl_c.error
-    if n_draws == 0 and not settings.save_warmup:
-        return ctrl_c.error or KeyboardInterrupt()
-    warnings.warn(
-        f"interrupted: the result holds {n_draws} of {settings.draws} draws of {len(records)} of {settings.chains} "
-        "chains",
-        stacklevel=2,
-    )
-    return None
-
-
-def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[str, Any]:
-    """Settings, versions and totals, for the attributes of the result."""
-    return {
-        "inference_library": "grhmc",
-        "inference_library_version": __version__,
-        "numpy_version": np.__version__,
-        "numba_version": numba.__version__,
-        "python_version": platform.python_version(),
-        "draws": settings.draws,
-        "tune": settings.tune,
-        "chains": settings.chains,
-        "seed": settings.seed if settings.seed is not None else -1,
-        "scale": settings.scale.tuner,
-        "metric": settings.metric.kind,
-        "process": "discrete" if chains[0].is_discrete else "continuous",
-        "integrator": chains[0].integrator,
-        "tolerance": settings.tolerance,
-        "event_rate": settings.continuous.event_rate,
-        "event_rate_kind": settings.continuous.event_rate_kind,
-        "persistence": settings.continuous.persistence,
-        "outcomes": ", ".join(chain.outcome.name for chain in chains),
-        "warmup_seconds": float(sum(chain.seconds[0] for chain in chains)),
-        "sampling_seconds": float(sum(chain.seconds[1] for chain in chains)),
-        **chains[0].model.attributes(),
-    }

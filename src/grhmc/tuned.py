@@ -11,7 +11,8 @@ import numpy as np
 from grhmc.adaptation.low_rank import factor_of
 from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.argument_names import accepts_field_names
-from grhmc.sampling import ELSEWHERE, check_model, prepare, run_to_end
+from grhmc.running import run_to_end
+from grhmc.sampling import ELSEWHERE, check_model, prepare
 from grhmc.settings import (
     GRADIENT_BUDGET,
     Metric,

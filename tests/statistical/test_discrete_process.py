@@ -17,7 +17,8 @@ from grhmc.dynamics.coefficients import RKN43
 from grhmc.models.analytic import independent_normals, paper_target
 from grhmc.process.advance import advance
 from grhmc.process.discrete import advance_one_trajectory
-from grhmc.sampling import prepare, run_to_end
+from grhmc.running import run_to_end
+from grhmc.sampling import prepare
 from grhmc.settings import RunSettings, ScaleSettings
 from kernel_helpers import changed_kernel
 from monte_carlo import assert_expectations

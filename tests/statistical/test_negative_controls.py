@@ -13,7 +13,8 @@ from exact_expectations import assert_exact, compare_result, seed_for
 from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW
 from grhmc.models.analytic import AnalyticTarget, independent_normals, paper_target
-from grhmc.sampling import prepare, run_to_end
+from grhmc.running import run_to_end
+from grhmc.sampling import prepare
 from grhmc.settings import Continuous, RunSettings, ScaleSettings
 from kernel_helpers import change_kernel_settings
 from monte_carlo import assert_expectations

@@ -27,7 +27,6 @@ START = StageStart(
     u_turns_per_draw=0.5,
     trajectory_step=0.4,
     noise=0.0,
-    first_row=0,
     keeps_warmup=False,
     n_draws_of_run=2000,
 )

@@ -32,8 +32,9 @@ class Density(NamedTuple):
     value : ndarray, shape (1,)
         Scratch: the log density.
     stop : ndarray of int, shape (1,)
-        `GO_ON`; another thread writes `STOP` to have the next evaluation left out, which answers with `STOPPED` and
-        the code of an exception. So a chain stops within a gradient, however long its trajectories are.
+        `GO_ON`; another thread writes `PAUSE` to have the chain return between two steps or trajectories, or `STOP` to
+        have the next evaluation left out, which answers with `STOPPED` and the code of an exception. So a chain stops
+        within a gradient, however long its trajectories are.
     """
 
     address: int
@@ -44,7 +45,7 @@ class Density(NamedTuple):
     stop: np.ndarray
 
 
-GO_ON, STOP, STOPPED = 0, 1, 2
+GO_ON, PAUSE, STOP, STOPPED = 0, -1, 1, 2
 
 
 def init_density(address: int, user_data: int, dim: int) -> Density:
@@ -103,7 +104,7 @@ def evaluate_force(
 def evaluate_at_point(density: Density, standardization: Standardization, force: np.ndarray) -> tuple[int, float]:
     """`evaluate_force` where `density.point` holds the position already, in the units of the parameters."""
     point, gradient = density.point, density.gradient
-    if density.stop[0] != GO_ON:
+    if density.stop[0] > GO_ON:
         density.stop[0] = STOPPED
         return EXCEPTION, -np.inf
     code = call_pointer(density.address, density.user_data, point, gradient, density.value)

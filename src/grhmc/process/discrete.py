@@ -284,7 +284,7 @@ def observe_trajectory(process: Process, error: float, acceptance: float, step_d
 def record_trajectories(process: Process, records: Records) -> int:
     """Write the draw that trajectories have led to, and add it to the averages. Returns the users' functions' code."""
     path, cursors, settings = process.path[0], process.cursors[0], process.settings[0]
-    row = settings.first_row + cursors.draw_index
+    row = cursors.first_row + cursors.draw_index
     if settings.record == 1:
         acceptance, step = cursors.acceptance / cursors.trajectory_index, path.trajectory_step / cursors.step_division
         record_state(process, records, row, acceptance, step)

@@ -160,7 +160,7 @@ def _record_draw(process: Process, records: Records, duration: float, fraction: 
     that of the draw, and the kinetic energy what is left: where that would be less than nothing, H gives way.
     """
     path, cursors, settings = process.path[0], process.cursors[0], process.settings[0]
-    row = settings.first_row + cursors.draw_index
+    row = cursors.first_row + cursors.draw_index
     point_at(process.step, process.standardization, duration, fraction, records.draws[row])
     energy = path.kinetic_energy - path.log_density
     energy += fraction * (end.kinetic_energy - end.log_density - energy)

@@ -83,6 +83,7 @@ CURSORS_DTYPE = np.dtype(
         ("stage_start_time", "f8"),
         ("crossing_started", "i8"),  # crossing times are being observed
         ("draw_index", "i8"),  # draws made in this stage
+        ("first_row", "i8"),  # of the records: where its first draw is, or would be; negative where rows have left
         ("trajectory_index", "i8"),  # of the discrete process, since the last draw
         ("acceptance", "f8"),  # the sum of theirs
         ("step_division", "i8"),  # what the steps of the most retried one of them were divided by
@@ -134,7 +135,6 @@ SETTINGS_DTYPE = np.dtype(
         ("draw_spacing", "f8"),
         ("record", "i8"),  # draws are written down
         ("n_draws", "i8"),  # of this stage
-        ("first_row", "i8"),  # where in the records the stage's draws begin
         ("draws_per_interval", "i8"),
         ("history_spacing", "f8"),  # process time between rows of tuning history; 0: none
     ]

@@ -1,16 +1,15 @@
-"""Save arrays and JSON to one file and load them again, all or nothing: what `grhmc paper` keeps of its cells."""
+"""Arrays and JSON in one file, all or nothing: cells of `grhmc paper`, states of chains."""
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -68,12 +67,20 @@ def save_checkpoint(
         If the file cannot be written. A file at `path` is then as it was.
     """
     path = Path(path)
+    with replacing(path) as complete, open(complete, "wb") as file:
+        write_checkpoint(file, arrays, metadata)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_checkpoint(file: IO[bytes], arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> None:
+    """Write a checkpoint to an open binary file; see `save_checkpoint`."""
     header = {"format": FORMAT, "version": FORMAT_VERSION, "written_by": __version__}
     try:
         text = json.dumps(dict(metadata))
     except (TypeError, ValueError) as error:
         raise TypeError(f"metadata must be made of what JSON can hold: {error}") from error
-    with _whole_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(_HEADER, json.dumps(header))
         archive.writestr(_METADATA, text)
         for name, values in arrays.items():
@@ -106,9 +113,14 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     CheckpointError
         If it is not a checkpoint, is damaged, or has another format version.
     """
-    path = Path(path)
+    with open(path, "rb") as file:
+        return read_checkpoint(file, str(path))
+
+
+def read_checkpoint(file: IO[bytes], path: str) -> Checkpoint:
+    """Read a checkpoint from an open binary file; `path` is what to call it in errors. See `load_checkpoint`."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             _check_header(path, archive)
             metadata = json.loads(archive.read(_METADATA))
             arrays = {
@@ -140,7 +152,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     return Checkpoint(arrays, metadata)
 
 
-def _check_header(path: Path, archive: zipfile.ZipFile) -> None:
+def _check_header(path: str, archive: zipfile.ZipFile) -> None:
     """Make sure that the archive is a checkpoint of this version."""
     if _HEADER not in archive.namelist():
         raise CheckpointError(f"{path} is a zip file but not a grhmc checkpoint")
@@ -153,12 +165,3 @@ def _check_header(path: Path, archive: zipfile.ZipFile) -> None:
             f"{header.get('written_by')}; this is grhmc {__version__}, which reads format "
             f"{FORMAT_VERSION}. Read it with the version that wrote it"
         )
-
-
-@contextlib.contextmanager
-def _whole_file(path: Path) -> Iterator[Any]:
-    """A binary file that takes the place of `path` once it is on the disk."""
-    with replacing(path) as complete, open(complete, "wb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())

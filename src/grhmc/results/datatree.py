@@ -79,48 +79,88 @@ def build_datatree(
     import xarray  # here, because it needs pandas, and `import grhmc` should be quick
 
     draws = _stack([record.draws for record in records])
-    warmup_draws = _stack([record.warmup_draws for record in records])
     failed: dict[str, int] = {}
     process = process_of(attrs)
-    groups = {}
-    for prefix, positions, statistics in (
-        ("", draws, [record.statistics for record in records]),
-        ("warmup_", warmup_draws, [record.warmup_statistics for record in records]),
-    ):
-        n_draws = positions.shape[1]
-        if prefix and not n_draws:
-            continue
-        posterior = _posterior(f"{prefix}posterior", records, model, positions, failed, interruptible)
-        if posterior is not None:
-            groups[f"{prefix}posterior"] = posterior
-        groups[f"{prefix}sample_stats"] = _dataset(
-            records, _typed(_stack_each(statistics, n_draws)), descriptions=describe_group("sample_stats", process)
-        )
-    coordinates = {UNCONSTRAINED: np.array(model.coordinate_names, dtype=np.str_)}
-    groups["unconstrained_posterior"] = _dataset(
-        records,
-        {"position": draws},
-        dims={"position": [UNCONSTRAINED]},
-        coords=coordinates,
-    )
-    groups["time_average"] = _time_average(records, coordinates, function_names, process)
-    groups["tuning"] = _tuning(records, coordinates, process)
-    observed = _observed_data(records, model)
-    if observed is not None:
-        groups["observed_data"] = observed
-    storable = {str(name): _storable(value) for name, value in attrs.items()}
-    if failed:
-        storable["failed_outputs"] = json.dumps(failed)
-    library = {name: storable[name] for name in _LIBRARY if name in storable}
+    groups = _groups_of_draws("", draws, records, model, process, failed, interruptible)
+    groups |= warmup_groups(records, model, process, failed, interruptible)
+    groups["unconstrained_posterior"] = unconstrained_group(records, model, draws)
+    groups |= groups_without_draws(records, model, process, function_names)
+    storable = storable_attributes(attrs, failed)
     for group in groups.values():
-        group.attrs.update(library)
+        group.attrs.update(library_attributes(storable))
     tree = xarray.DataTree.from_dict(groups)
     tree.attrs = storable
     return tree
 
 
+def unconstrained_group(records: Sequence[ChainRecord], model: LogDensity, draws: np.ndarray) -> xarray.Dataset:
+    """The draws as the sampler sees them, of shape (chains, draws, dim)."""
+    coordinates = {UNCONSTRAINED: np.array(model.coordinate_names, dtype=np.str_)}
+    return _dataset(records, {"position": draws}, dims={"position": [UNCONSTRAINED]}, coords=coordinates)
+
+
+def groups_without_draws(
+    records: Sequence[ChainRecord], model: LogDensity, process: str | None, function_names: Sequence[str]
+) -> dict[str, xarray.Dataset]:
+    """The groups whose size does not depend on the number of draws."""
+    coordinates = {UNCONSTRAINED: np.array(model.coordinate_names, dtype=np.str_)}
+    groups = {
+        "time_average": _time_average(records, coordinates, function_names, process),
+        "tuning": _tuning(records, coordinates, process),
+    }
+    observed = _observed_data(records, model)
+    return groups if observed is None else groups | {"observed_data": observed}
+
+
+def warmup_groups(
+    records: Sequence[ChainRecord],
+    model: LogDensity,
+    process: str | None,
+    failed: dict[str, int],
+    interruptible: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> dict[str, xarray.Dataset]:
+    """The draws of the warm-up and their statistics, if they were kept; adds to `failed`."""
+    draws = _stack([record.warmup_draws for record in records])
+    if not draws.shape[1]:
+        return {}
+    return _groups_of_draws("warmup_", draws, records, model, process, failed, interruptible)
+
+
+def _groups_of_draws(
+    prefix: str,
+    draws: np.ndarray,
+    records: Sequence[ChainRecord],
+    model: LogDensity,
+    process: str | None,
+    failed: dict[str, int],
+    interruptible: Callable[[], AbstractContextManager[object]],
+) -> dict[str, xarray.Dataset]:
+    """``posterior``, if it can be computed, and ``sample_stats``, of sampling or of the warm-up."""
+    groups = {}
+    statistics = [record.warmup_statistics if prefix else record.statistics for record in records]
+    posterior = posterior_group(f"{prefix}posterior", records, model, draws, failed, interruptible)
+    if posterior is not None:
+        groups[f"{prefix}posterior"] = posterior
+    groups[f"{prefix}sample_stats"] = _dataset(
+        records,
+        _typed(_stack_each(statistics, draws.shape[1])),
+        descriptions=describe_group("sample_stats", process),
+    )
+    return groups
+
+
+def storable_attributes(attrs: Mapping[str, Any], failed: Mapping[str, int]) -> dict[str, Any]:
+    """Attributes of the root, as files can hold them; with how often variables could not be computed."""
+    storable = {str(name): _storable(value) for name, value in attrs.items()}
+    return storable | {"failed_outputs": json.dumps(failed)} if failed else storable
+
+
+def library_attributes(storable: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the root that ArviZ's schema wants in every group."""
+    return {name: storable[name] for name in _LIBRARY if name in storable}
+
+
 _LIBRARY = ("inference_library", "inference_library_version")
-# Which ArviZ's schema wants in every group.
 
 
 def build_plain_datatree(
@@ -186,7 +226,7 @@ def _without_objects(values: np.ndarray) -> np.ndarray:
     return np.array(values.astype(str), dtype=np.str_) if values.dtype.hasobject else values
 
 
-def _posterior(
+def posterior_group(
     group: str,
     records: Sequence[ChainRecord],
     model: LogDensity,
@@ -303,13 +343,13 @@ def _stack_each(per_chain: Sequence[Mapping[str, np.ndarray]], length: int) -> d
 
 
 def _typed(statistics: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Counts as integers, flags as booleans: kernels write doubles."""
-    for name in statistics:
-        if name.startswith("n_"):
-            statistics[name] = statistics[name].astype(np.int64, copy=False)
-        elif name == "diverging":
-            statistics[name] = statistics[name].astype(np.bool_, copy=False)
-    return statistics
+    """Kernels write doubles."""
+    return {name: values.astype(statistic_type(name), copy=False) for name, values in statistics.items()}
+
+
+def statistic_type(name: str) -> type:
+    """Counts are integers, flags booleans."""
+    return np.int64 if name.startswith("n_") else np.bool_ if name == "diverging" else np.float64
 
 
 def _stack_padded(per_chain: Sequence[np.ndarray]) -> np.ndarray:

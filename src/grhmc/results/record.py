@@ -23,3 +23,5 @@ class ChainRecord:
     warmup_seconds: float
     sampling_seconds: float
     outcome: Outcome
+    n_draws: int
+    """Of sampling: more than `draws` holds, where the others are on disk."""

@@ -21,7 +21,7 @@ from grhmc.adaptation.tuners.momentum_time import (
 from grhmc.adaptation.tuners.step_size import init_step_tuner, tuned_step
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.coefficients import TABLEAUS
-from grhmc.dynamics.density_call import GO_ON, STOP, STOPPED
+from grhmc.dynamics.density_call import GO_ON, PAUSE, STOP, STOPPED
 from grhmc.dynamics.standardization import to_parameters
 from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
 from grhmc.events.refreshment import draw_hot_momentum
@@ -39,6 +39,7 @@ from grhmc.run.chain_record import (
     records_of_run,
 )
 from grhmc.run.cost import look_for_noise
+from grhmc.run.draw_rows import NO_LIMIT, draws_until_a_pause, make_room
 from grhmc.run.kernel_settings import BEFORE_THE_FIRST_STAGE, StageStart, kernel_settings, write_kernel_settings
 from grhmc.run.saved_chain import chain_to_arrays, restore_chain
 from grhmc.run.stage_tuners import begin_event_rate_tuner, begin_scale_tuner, renew_rate_tuner
@@ -78,6 +79,8 @@ class Chain:
         Users' functions to average over time.
     records : Records, optional
         Where to write, one of those that `records_of_run` makes.
+    rows_at_once : int, optional
+        Draws of sampling that are kept in memory until `hand_over` is called; by default all of them.
 
     Raises
     ------
@@ -101,11 +104,13 @@ class Chain:
         event_rate: float,
         path_functions: tuple[int, int, int] = (0, 0, 0),
         records: Records | None = None,
+        rows_at_once: int | None = None,
     ) -> None:
         self.model = model
         self.settings = settings
         self.stages = stages
         self.index = index
+        self.start = start
         self.stage_index = -1
         self.outcome = Outcome.RUNNING
         self.seconds = np.zeros(2)  # of warm-up and of sampling
@@ -122,6 +127,11 @@ class Chain:
         self.noise = -1.0  # of the log density, its standard deviation; negative: not measured yet
         self.n_moves = 0  # from a place without mass to one of the others
         self.warmup_draws_before = 0  # the present stage began
+        self.rows_at_once = rows_at_once
+        self.n_stored = 0  # draws of sampling that were handed over, and are in memory no more
+        self.pauses_at = NO_LIMIT  # draws of sampling, until it is told how to go on
+        self.most_gradients = NO_LIMIT  # after which it stops, complete
+        self.is_whole = True  # between two steps or trajectories: it can be saved
         self.places = np.full((sum(stage.explores for stage in stages), model.dim), np.nan)  # where windows have led to
         self.n_places = 0
         self.process = init_process(
@@ -139,13 +149,13 @@ class Chain:
         )
         self.n_warmup_rows = n_warmup_rows(settings, stages)
         if records is None:
-            (records,) = records_of_run(settings, stages, model.dim, path_functions[2], 1)
+            (records,) = records_of_run(settings, stages, model.dim, path_functions[2], 1, rows_at_once)
         self.records = records
         self._write_settings(BEFORE_THE_FIRST_STAGE, 1.0)
         is_tuned = settings.continuous.tunes_event_rate
         renew_rate_tuner(self.process, event_rate * settings.u_turn_factor if is_tuned else event_rate)
         self._check_start(place(self.process, start, _FIRST_STEP))
-        advance(self.process, self.records, 0)  # of a stage that has no length: compiles before any clock starts
+        advance(self.process, self.records, 0, 1)  # of a stage that has no length: compiles before any clock starts
 
     def _check_start(self, code: int) -> None:
         """Raise if the density, which was finite at the start when that was found, is not so now."""
@@ -168,9 +178,16 @@ class Chain:
         if self.stage_index < 0:
             self._begin_stage(0)
         began = time.perf_counter()
-        code = advance(self.process, self.records, n_gradients)
+        n_left = self.most_gradients - int(self.process.counters[0].n_gradients)
+        if n_left <= 0:
+            self.outcome = Outcome.STOPPED
+            return self.outcome
+        code = advance(self.process, self.records, min(n_gradients, n_left), draws_until_a_pause(self))
         self.seconds[int(not self.stage.is_warmup)] += time.perf_counter() - began
         self.outcome = Outcome(code)
+        self.is_whole = code in (Outcome.RUNNING, Outcome.STAGE_DONE)
+        if self.outcome == Outcome.RUNNING and self.is_told_to_stop:
+            self.outcome = Outcome.INTERRUPTED
         if self.outcome == Outcome.DENSITY_RAISED and self.process.density.stop[0] == STOPPED:
             self.outcome = Outcome.INTERRUPTED
         if self.outcome == Outcome.STAGE_DONE:
@@ -192,7 +209,17 @@ class Chain:
     @property
     def is_told_to_stop(self) -> bool:
         """Whether `stop` was called."""
-        return bool(self.process.density.stop[0] != GO_ON)
+        return bool(self.process.density.stop[0] > GO_ON)
+
+    def pause(self, wanted: bool) -> None:
+        """Have `advance` return after the present step or trajectory, from whatever thread, or not any more."""
+        if not self.is_told_to_stop:
+            self.process.density.stop[0] = PAUSE if wanted else GO_ON
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether it has made the draws after which it is to be told how to go on."""
+        return self.n_draws >= self.pauses_at
 
     def _was_cut_short(self) -> bool:
         """Whether the present stage must come a good way before chains pool, and has cost too much to do so."""
@@ -235,6 +262,11 @@ class Chain:
         return self.warmup_draws_before + int(self.process.cursors[0].draw_index)
 
     @property
+    def n_draws(self) -> int:
+        """Draws of sampling made so far."""
+        return 0 if self.stage.is_warmup else int(self.process.cursors[0].draw_index)
+
+    @property
     def counts(self) -> ChainCounts:
         """Totals so far."""
         counters = self.process.counters[0]
@@ -259,6 +291,8 @@ class Chain:
         self._write_settings(stage, step)
         cursors.stage_start_time = path.time[0]
         cursors.draw_index = cursors.interval_index = cursors.median_index = 0
+        cursors.first_row = self.warmup_draws_before if stage.is_warmup else self.n_warmup_rows
+        make_room(self)
         factor = process.settings.momentum_factor[0]
         if factor != factor_before:  # the temperature changes: stages are short, so that the momentum does at once
             draw_hot_momentum(int(process.settings.law[0]), factor, process.step.momentum, process.rng)
@@ -298,7 +332,6 @@ class Chain:
             u_turns_per_draw=self.u_turns_per_draw,
             trajectory_step=trajectory_step,
             noise=self.noise,
-            first_row=self.warmup_draws_before if stage.is_warmup else self.n_warmup_rows,
             keeps_warmup=self.n_warmup_rows > 0,
             n_draws_of_run=sum(each.n_draws for each in self.stages),
         )
@@ -320,7 +353,7 @@ class Chain:
     # ------------------------------------------------------------------ saving and restoring
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """The chain's whole state and records as plain arrays, by name."""
+        """The chain's whole state, and what it keeps of its records in memory, as plain arrays by name."""
         return chain_to_arrays(self)
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:

@@ -107,7 +107,7 @@ def chain_record(chain: ChainState) -> ChainRecord:
     n_warmup = 0
     if chain.n_warmup_rows:
         n_warmup = chain.warmup_draws_before if sampling else min(chain.draws_done, chain.n_warmup_rows)
-    first = chain.n_warmup_rows
+    first, n_draws = chain.n_warmup_rows, n_draws - chain.n_stored
     n_intervals = int(chain.process.cursors.interval_index[0]) if sampling else 0
     records, is_discrete = chain.records, chain.is_discrete
     return ChainRecord(
@@ -126,14 +126,23 @@ def chain_record(chain: ChainState) -> ChainRecord:
         warmup_seconds=float(chain.seconds[0]),
         sampling_seconds=float(chain.seconds[1]),
         outcome=chain.outcome,
+        n_draws=chain.n_draws,
     )
 
 
 def records_of_run(
-    settings: RunSettings, stages: list[Stage], dim: int, n_functions: int, n_chains: int
+    settings: RunSettings,
+    stages: list[Stage],
+    dim: int,
+    n_functions: int,
+    n_chains: int,
+    rows_at_once: int | None = None,
 ) -> list[Records]:
-    """Room for what each chain of a run writes down, side by side in memory: a result needs no copy of it."""
-    n_draws = sum(stage.n_draws for stage in stages if not stage.is_warmup)
+    """Room for what each chain of a run writes down, side by side in memory: a result needs no copy of it.
+
+    Where `rows_at_once` says how many draws are handed over at once, chains make room for these when sampling begins.
+    """
+    n_draws = sum(stage.n_draws for stage in stages if not stage.is_warmup) if rows_at_once is None else 0
     return init_records(
         n_chains,
         dim,

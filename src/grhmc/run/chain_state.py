@@ -19,6 +19,7 @@ class ChainState(Protocol):
 
     model: LogDensity
     settings: RunSettings
+    stages: list[Stage]
     index: int
     stage_index: int
     outcome: Outcome
@@ -31,6 +32,10 @@ class ChainState(Protocol):
     n_moves: int
     n_warmup_rows: int
     warmup_draws_before: int
+    n_stored: int
+    is_whole: bool
+    rows_at_once: int | None
+    pauses_at: int
     places: np.ndarray
     process: Process
     records: Records
@@ -43,6 +48,11 @@ class ChainState(Protocol):
     @property
     def draws_done(self) -> int:
         """Draws of warm-up and sampling made so far."""
+        ...
+
+    @property
+    def n_draws(self) -> int:
+        """Draws of sampling made so far."""
         ...
 
     @property

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Protocol
 
 from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
+from grhmc.run.control import Control
 from grhmc.run.cross_chain import adapt_across_chains
 
 BLOCK_SECONDS = 0.08
@@ -19,25 +21,126 @@ _POLL_SECONDS = 0.1
 Report = Callable[[], None]
 
 
+class Keeper(Protocol):
+    """Who keeps what chains draw, beside their own memory."""
+
+    def after_block(self, chain: Chain) -> None:
+        """A chain is between two blocks; called in its own thread."""
+        ...
+
+    def before_adaptation(self, chains: Sequence[Chain]) -> None:
+        """All chains wait, and are about to be changed."""
+        ...
+
+
+class KeepsNothing:
+    """For runs that are in memory alone."""
+
+    def after_block(self, chain: Chain) -> None:
+        """Nothing to do."""
+
+    def before_adaptation(self, chains: Sequence[Chain]) -> None:
+        """Nothing to do."""
+
+
+class Advance(Protocol):
+    """Advances every chain to its end, or to where it waits for the others or pauses; False if it was interrupted."""
+
+    def __call__(self, chains: Sequence[Chain], report: Report) -> bool:
+        """Go on until none of the chains can."""
+        ...
+
+
+class Threads:
+    """Advances chains in threads of this process.
+
+    Parameters
+    ----------
+    n_threads : int
+    keeper : Keeper
+    control : Control
+    block_gradients : int, optional
+        Fixed size of a block; by default it follows the clock. Draws do not depend on it.
+    """
+
+    def __init__(
+        self,
+        n_threads: int,
+        keeper: Keeper | None = None,
+        control: Control | None = None,
+        block_gradients: int | None = None,
+    ) -> None:
+        self.n_threads = n_threads
+        self.keeper = KeepsNothing() if keeper is None else keeper
+        self.control = Control() if control is None else control
+        self.block_gradients = block_gradients
+
+    def __call__(self, chains: Sequence[Chain], report: Report) -> bool:
+        """Advance every chain to its end, or to where it waits for the others or pauses."""
+
+        def run(chain: Chain) -> None:
+            with self.control.chain_at_work():
+                self._run_chain(chain)
+            if chain.outcome == Outcome.DENSITY_RAISED:
+                stop_all(chains)
+
+        pool = ThreadPoolExecutor(max_workers=self.n_threads, thread_name_prefix="grhmc")
+        pending: set[Future[None]] = set()
+        try:
+            pending = {pool.submit(run, chain) for chain in chains}
+            while pending:
+                done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                report()
+                self.control.insist(lambda: stop_all(chains))
+            return not self.control.reason
+        except BaseException:
+            stop_all(chains)
+            raise
+        finally:
+            if pending:
+                stop_all(chains)
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _run_chain(self, chain: Chain) -> None:
+        """Advance one chain, block by block, until it ends, waits, pauses or is told to stop."""
+        n_gradients = self.block_gradients or _FIRST_BLOCK_GRADIENTS
+        while self.control.rest() and not chain.is_told_to_stop and not chain.is_paused:
+            began = time.perf_counter()
+            outcome = chain.advance(n_gradients)
+            elapsed = max(time.perf_counter() - began, 1e-6)
+            self.keeper.after_block(chain)
+            if outcome != Outcome.RUNNING:
+                return
+            if self.block_gradients is None:
+                growth = min(max(BLOCK_SECONDS / elapsed, 0.25), 4.0)
+                n_gradients = max(10, int(n_gradients * growth))
+
+
 def run_chains(
     chains: Sequence[Chain],
-    n_threads: int,
+    advance: Advance,
     report: Report,
-    block_gradients: int | None = None,
-    is_interrupted: Callable[[], bool] = lambda: False,
+    *,
+    keeper: Keeper | None = None,
+    control: Control | None = None,
+    goes_on: Callable[[Sequence[Chain]], bool] = lambda chains: False,
 ) -> bool:
     """Advance every chain to the end of its programme.
 
     Parameters
     ----------
     chains : sequence of Chain
-    n_threads : int
+    advance : Advance
+        Where chains run.
     report : callable
         Called from the calling thread about ten times a second.
-    block_gradients : int, optional
-        Fixed size of a block; by default it follows the clock. Draws do not depend on it.
-    is_interrupted : callable, optional
-        Asked as often as `report` is called: whether the user wants the run to stop.
+    keeper : Keeper, optional
+    control : Control, optional
+        The same that `advance` has.
+    goes_on : callable
+        Asked where all chains have made the draws after which they pause: tells them how far to go, or False.
 
     Returns
     -------
@@ -49,71 +152,38 @@ def run_chains(
     BaseException
         What the first failing chain's code raised; the other chains are stopped at their next gradient.
     """
+    keeper = KeepsNothing() if keeper is None else keeper
+    control = Control() if control is None else control
+    control.watch_over(chains)
     try:
-        while True:
-            if not _run_until_they_wait(chains, n_threads, report, block_gradients, is_interrupted):
-                return False
-            waiting = [chain for chain in chains if chain.outcome == Outcome.WAITING]
-            if not waiting or any(chain.outcome == Outcome.DENSITY_RAISED for chain in chains):
+        while advance(chains, report):
+            if any(chain.outcome == Outcome.DENSITY_RAISED for chain in chains):
                 return True
-            adapt_across_chains(waiting)
+            waiting = [chain for chain in chains if chain.outcome == Outcome.WAITING]
+            paused = [chain for chain in chains if chain.outcome == Outcome.RUNNING]
+            if waiting:
+                with control.busy:
+                    keeper.before_adaptation(chains)
+                    adapt_across_chains(waiting)
+            elif not paused:
+                return True
+            elif not goes_on(chains):
+                _end(chains, Outcome.STOPPED)
+                return True
+        return False
     except KeyboardInterrupt:
         return False
     finally:
-        for chain in chains:
-            if chain.outcome in (Outcome.RUNNING, Outcome.WAITING):
-                chain.outcome = Outcome.INTERRUPTED
+        _end(chains, Outcome.STOPPED if control.reason and not control.is_interrupted else Outcome.INTERRUPTED)
 
 
-def _run_until_they_wait(
-    chains: Sequence[Chain],
-    n_threads: int,
-    report: Report,
-    block_gradients: int | None,
-    is_interrupted: Callable[[], bool],
-) -> bool:
-    """Advance every chain to its end, or to where it waits for the others; False if interrupted."""
-
-    def run(chain: Chain) -> None:
-        _run_chain(chain, block_gradients)
-        if chain.outcome == Outcome.DENSITY_RAISED:
-            _stop(chains)
-
-    pool = ThreadPoolExecutor(max_workers=n_threads, thread_name_prefix="grhmc")
-    pending: set[Future[None]] = set()
-    try:
-        pending = {pool.submit(run, chain) for chain in chains}
-        while pending:
-            done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
-            for future in done:
-                future.result()
-            report()
-            if is_interrupted():
-                return False
-        return True
-    except BaseException:
-        _stop(chains)
-        raise
-    finally:
-        if pending:
-            _stop(chains)
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _stop(chains: Sequence[Chain]) -> None:
+def stop_all(chains: Sequence[Chain]) -> None:
+    """Have all chains stop at their next gradient."""
     for chain in chains:
         chain.stop()
 
 
-def _run_chain(chain: Chain, block_gradients: int | None) -> None:
-    """Advance one chain, block by block, until it ends or is told to stop."""
-    n_gradients = block_gradients or _FIRST_BLOCK_GRADIENTS
-    while not chain.is_told_to_stop:
-        began = time.perf_counter()
-        outcome = chain.advance(n_gradients)
-        if outcome != Outcome.RUNNING:
-            return
-        if block_gradients is None:
-            elapsed = max(time.perf_counter() - began, 1e-6)
-            growth = min(max(BLOCK_SECONDS / elapsed, 0.25), 4.0)
-            n_gradients = max(10, int(n_gradients * growth))
+def _end(chains: Sequence[Chain], outcome: Outcome) -> None:
+    for chain in chains:
+        if chain.outcome in (Outcome.RUNNING, Outcome.WAITING):
+            chain.outcome = outcome

@@ -76,6 +76,6 @@ def worth_keeping(records: Sequence[ChainRecord]) -> list[ChainRecord]:
 
     Where there are fewer threads than chains, some chains may be complete when others have not begun.
     """
-    lengths = [len(record.draws) for record in records]
+    lengths = [record.n_draws for record in records]
     shortest = max(lengths, key=lambda length: length * sum(other >= length for other in lengths))
-    return [record for record in records if len(record.draws) >= shortest]
+    return [record for record in records if record.n_draws >= shortest]

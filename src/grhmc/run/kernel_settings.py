@@ -50,8 +50,6 @@ class StageStart:
         Of the discrete process, as tuned.
     noise : float
         Standard deviation of the log density's noise; negative where it has not been measured.
-    first_row : int
-        Of the records: where the stage's draws begin.
     keeps_warmup : bool
         Whether the draws of warm-up are recorded.
     n_draws_of_run : int
@@ -67,7 +65,6 @@ class StageStart:
     u_turns_per_draw: float
     trajectory_step: float
     noise: float
-    first_row: int
     keeps_warmup: bool
     n_draws_of_run: int
 
@@ -135,7 +132,6 @@ def kernel_settings(settings: RunSettings, stage: Stage, start: StageStart) -> d
         "draw_spacing": spacing,
         "record": is_sampled or start.keeps_warmup,
         "n_draws": stage.n_draws,
-        "first_row": start.first_row,
         "draws_per_interval": settings.draws_per_interval if is_sampled else 0,
         "history_spacing": 0.0 if is_sampled else stage.n_draws * spacing / HISTORY_ROWS_PER_STAGE,
     }

@@ -1,4 +1,4 @@
-"""A chain's whole state as plain arrays, and a chain put back into it. `grhmc.sample` does neither so far."""
+"""A chain's whole state as plain arrays, and a chain put back into it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy as np
 
 from grhmc.adaptation.tuners.scale_from_moments import MCT
 from grhmc.dynamics.coefficients import TABLEAUS
+from grhmc.dynamics.density_call import GO_ON
 from grhmc.outcomes import Outcome
+from grhmc.run.draw_rows import INTERVALS, make_room
 from grhmc.run.plain_arrays import walk_arrays
 from grhmc.run.seeds import generator_to_array, restore_generator
 from grhmc.run.stage_tuners import renew_crossing_time_tuner
@@ -27,18 +29,31 @@ _SCALARS = (
     "n_moves",
     "n_places",
     "warmup_draws_before",
+    "n_stored",
 )
 _VECTORS = ("seconds", "sampling_start", "time_per_gradient", "places")
 _OWN_ARRAYS = ("rng", "outcome", "integrator", *_SCALARS, *_VECTORS)
 # Beside those of the process and the records.
 
+_GOES_ON = (Outcome.INTERRUPTED, Outcome.WAITING)
+# Saved as RUNNING: a chain at the end of its stage finds so again.
+
 
 def chain_to_arrays(chain: ChainState) -> dict[str, np.ndarray]:
-    """The chain's whole state and records as plain arrays, by name."""
+    """The chain's whole state, and those rows of its records that were written and are in memory, by name.
+
+    Raises
+    ------
+    RuntimeError
+        If the chain was stopped within a trajectory, or ended with an error: there is no way on from there.
+    """
+    if not chain.is_whole:
+        raise RuntimeError(f"chain {chain.index} was stopped within a step ({chain.outcome.name}) and cannot be saved")
     arrays = {f"process.{name}": array.copy() for name, array in walk_arrays(chain.process)}
-    arrays |= {f"records.{name}": array.copy() for name, array in walk_arrays(chain.records)}
+    arrays["process.density.stop"][:] = GO_ON
+    arrays |= {f"records.{name}": rows.copy() for name, rows in _written_rows(chain).items()}
     arrays["rng"] = generator_to_array(chain.process.rng)
-    arrays["outcome"] = np.array(int(chain.outcome))
+    arrays["outcome"] = np.array(int(Outcome.RUNNING if chain.outcome in _GOES_ON else chain.outcome))
     arrays["integrator"] = np.array(tuple(TABLEAUS).index(chain.integrator))
     arrays |= {name: np.array(getattr(chain, name)) for name in (*_SCALARS, *_VECTORS)}
     return arrays
@@ -56,15 +71,41 @@ def restore_chain(chain: ChainState, arrays: dict[str, np.ndarray]) -> None:
         getattr(chain, name)[:] = arrays[name]
     if chain.stage_index >= 0 and chain.stage.scale.tuner == MCT:
         renew_crossing_time_tuner(chain.process, chain.stage.scale)
-    own = [(f"process.{name}", array) for name, array in walk_arrays(chain.process)]
-    own += [(f"records.{name}", array) for name, array in walk_arrays(chain.records)]
-    for name, array in own:
-        saved = arrays.get(name)
-        if saved is None or saved.shape != array.shape:
-            shape = "nothing" if saved is None else f"shape {saved.shape}"
-            raise ValueError(
-                f"the saved state belongs to another run: {name} should have shape {array.shape}, found {shape}"
-            )
-        array[...] = saved
+    for name, array in walk_arrays(chain.process):
+        array[...] = _saved(arrays, f"process.{name}", array.shape)
+    make_room(chain)
+    for name, rows in _written_rows(chain).items():
+        rows[...] = _saved(arrays, f"records.{name}", rows.shape)
     restore_generator(chain.process.rng, arrays["rng"])
     chain.outcome = Outcome(int(arrays["outcome"]))
+    chain.is_whole = True
+
+
+def _saved(arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """The saved array of that name, if it has this shape."""
+    saved = arrays.get(name)
+    if saved is None or saved.shape != shape:
+        found = "nothing" if saved is None else f"shape {saved.shape}"
+        raise ValueError(f"the saved state belongs to another run: {name} should have shape {shape}, found {found}")
+    return saved
+
+
+def _written_rows(chain: ChainState) -> dict[str, np.ndarray]:
+    """Views of the rows of a chain's records that are written and in memory, by name."""
+    cursors, sampling = chain.process.cursors[0], not chain.stage.is_warmup
+    n_draws = chain.n_draws - chain.n_stored
+    n_warmup = min(chain.warmup_draws_before if sampling else chain.draws_done, chain.n_warmup_rows)
+    n_intervals = int(cursors.interval_index) if sampling else 0
+    first, records = chain.n_warmup_rows, chain.records
+    rows = {
+        "warmup_draws": records.draws[:n_warmup],
+        "warmup_statistics": records.statistics[:n_warmup],
+        "draws": records.draws[first : first + n_draws],
+        "statistics": records.statistics[first : first + n_draws],
+    }
+    for name, array in walk_arrays(records):
+        if name.startswith("history_"):
+            rows[name] = array[: int(cursors.history_index)]
+        elif name in INTERVALS:
+            rows[name] = array[:n_intervals]
+    return rows

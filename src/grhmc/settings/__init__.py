@@ -22,6 +22,7 @@ from grhmc.settings.process import Continuous, Discrete, Process, parse_process
 from grhmc.settings.run import GRADIENT_BUDGET, RunSettings, StepLimits
 from grhmc.settings.scale import ScaleSettings
 from grhmc.settings.seed import Seed, parse_seed
+from grhmc.settings.stop import StopRule
 from grhmc.settings.warmup import PaperWarmup
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "ScaleSettings",
     "Seed",
     "StepLimits",
+    "StopRule",
     "WarmupName",
     "parse_process",
     "parse_seed",

@@ -13,6 +13,7 @@ from grhmc.settings.metric import MetricSettings
 from grhmc.settings.names import DEFAULT_TOLERANCES
 from grhmc.settings.process import Continuous, Discrete, Process
 from grhmc.settings.scale import ScaleSettings
+from grhmc.settings.stop import StopRule
 from grhmc.settings.warmup import PaperWarmup
 
 GRADIENT_BUDGET = 1000
@@ -74,6 +75,10 @@ class RunSettings:
     n_time_averages : int
         At most so many intervals of time averages are kept per chain.
     limits : StepLimits
+    stop : StopRule
+        When the run may end before all draws are made.
+    interval_draws : int or None
+        Draws that one interval of time averages spans. None: so many that there are `n_time_averages` at most.
     """
 
     draws: int = 1000
@@ -93,6 +98,8 @@ class RunSettings:
     u_turn_factor: float = 1.3
     n_time_averages: int = 50
     limits: StepLimits = field(default_factory=StepLimits)
+    stop: StopRule = field(default_factory=StopRule)
+    interval_draws: int | None = None
 
     def __post_init__(self) -> None:
         check_count("draws", self.draws, at_least=1)
@@ -178,7 +185,7 @@ class RunSettings:
     @property
     def draws_per_interval(self) -> int:
         """Draws that one interval of time averages spans."""
-        return math.ceil(self.draws / self.n_time_averages)
+        return self.interval_draws or math.ceil(self.draws / self.n_time_averages)
 
     @property
     def n_intervals(self) -> int:

@@ -1,0 +1,255 @@
+"""From chains to a result: advance them to their end, show progress, and give back what was drawn, whatever fails."""
+
+from __future__ import annotations
+
+import platform
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+
+from grhmc._version import __version__
+from grhmc.draws_at_stake import (
+    attach,
+    build_whatever_fails,
+    diagnose_whatever_fails,
+    held_back_warnings,
+    loading_libraries,
+    result_from_store,
+    show_warnings,
+)
+from grhmc.looks import Looks
+from grhmc.models.log_density import LogDensity
+from grhmc.models.path_functions import PathFunctionSet
+from grhmc.outcomes import Outcome, SamplingError, explain
+from grhmc.results.datatree import plain_arrays
+from grhmc.results.kept_variables import keep_variables
+from grhmc.results.record import ChainRecord
+from grhmc.run.chain import Chain
+from grhmc.run.control import INTERRUPTED, Control
+from grhmc.run.cost import cause_of_cost
+from grhmc.run.executors import Advance, Threads, run_chains
+from grhmc.run.interrupt import CtrlC, worth_keeping
+from grhmc.run.progress import ChainSnapshot, SteadyView, progress_view
+from grhmc.run.snapshots import Watch
+from grhmc.settings import RunSettings
+from grhmc.storage.run_store import RunStore
+
+if TYPE_CHECKING:
+    import xarray
+
+Callback = Callable[[list[ChainSnapshot]], object]
+Diagnosis = Callable[["xarray.DataTree", LogDensity | None], None]
+
+
+@dataclass
+class Run:
+    """Chains that are ready to go, and what is to become of their draws.
+
+    Attributes
+    ----------
+    model : LogDensity
+    settings : RunSettings
+    chains : list of Chain
+    path_functions : PathFunctionSet or None
+    diagnosis : callable or None
+        Called with the whole result and the model whose gradient it is to check.
+    checked_model : LogDensity or None
+    kept : tuple of str or None
+        Variables that the result is to have.
+    store : RunStore or None
+        Where draws are kept beside memory.
+    callback : callable or None
+        Called about ten times a second with a snapshot of each chain.
+    control : Control
+    advance : Advance or None
+        Where chains run; by default in threads.
+    """
+
+    model: LogDensity
+    settings: RunSettings
+    chains: list[Chain]
+    path_functions: PathFunctionSet | None = None
+    diagnosis: Diagnosis | None = None
+    checked_model: LogDensity | None = None
+    kept: tuple[str, ...] | None = None
+    store: RunStore | None = None
+    callback: Callback | None = None
+    control: Control = field(default_factory=Control)
+    advance: Advance | None = None
+
+    @property
+    def function_names(self) -> tuple[str, ...]:
+        """Of the time-averaged functions."""
+        return () if self.path_functions is None else self.path_functions.names
+
+
+def run_to_end(
+    model: LogDensity,
+    settings: RunSettings,
+    chains: list[Chain],
+    path_functions: PathFunctionSet | None,
+    diagnosis: Diagnosis | None = None,
+    checked_model: LogDensity | None = None,
+) -> xarray.DataTree:
+    """`finish` for chains whose draws are in memory alone."""
+    return finish(Run(model, settings, chains, path_functions, diagnosis, checked_model))
+
+
+def finish(run: Run) -> xarray.DataTree:
+    """Advance the chains to their end, show progress, and build the result; what was drawn survives any error."""
+    settings, chains = run.settings, run.chains
+    display = SteadyView(progress_view(settings.progress_bar))
+    with CtrlC() as ctrl_c:
+        looks = Looks(settings.stop, run.model, settings.draws, run.store)
+        with loading_libraries(run.diagnosis is not None):
+            failure, finished = _advance(run, display, ctrl_c, looks)
+        records = worth_keeping([chain.record() for chain in chains])
+        result: Any = None
+        try:
+            with held_back_warnings() as caught:
+                result, problem = _build(run, records, ctrl_c, looks)
+                failure = failure or problem
+                if failure is None and (not finished or run.control.reason):
+                    failure = _cut_short(records, settings, run.control, ctrl_c)
+                if failure is None and display.problem:
+                    warnings.warn(f"progress could not be shown: {display.problem}", stacklevel=2)
+                if failure is None and run.diagnosis is not None:
+                    failure = diagnose_whatever_fails(run.diagnosis, result, run.checked_model, ctrl_c, run.store)
+            if run.store is None:
+                keep_variables(result, run.kept)
+            if failure is None:
+                show_warnings(caught, stacklevel=4)
+        except BaseException as error:
+            failure = error
+        if failure is not None:
+            raise attach(failure, plain_arrays(records) if result is None else result)
+    return result
+
+
+def _build(run: Run, records: Sequence[ChainRecord], ctrl_c: CtrlC, looks: Looks) -> tuple[Any, BaseException | None]:
+    """The result, in memory or on disk, and what went wrong with it."""
+
+    def attrs() -> dict[str, Any]:
+        return result_attributes(run.settings, run.chains) | looks.attributes() | _end(run.control)
+
+    if run.store is None:
+        return build_whatever_fails(records, run.model, attrs, run.function_names, ctrl_c)
+    return result_from_store(run.store, run.chains, records, run.model, attrs, run.function_names, run.kept, ctrl_c)
+
+
+def _end(control: Control) -> dict[str, str]:
+    """What rule a run was stopped by, for its attributes."""
+    return {"stopped_by": control.reason} if control.reason and not control.is_interrupted else {}
+
+
+def _advance(run: Run, display: SteadyView, ctrl_c: CtrlC, looks: Looks) -> tuple[BaseException | None, bool]:
+    """Advance the chains to their end; what stopped them, if it was an error, and whether they came to it."""
+    chains, settings, control = run.chains, run.settings, run.control
+    began = time.monotonic()
+    max_time = settings.stop.max_time
+
+    def report() -> None:
+        snapshots = watch()
+        display.update(snapshots)
+        if ctrl_c.is_pressed:
+            control.end(INTERRUPTED)
+        elif max_time is not None and time.monotonic() > began + max_time:
+            control.end(f"max_time={max_time:g}", grace=_PATIENCE)
+        if run.callback is not None:
+            run.callback(snapshots)
+
+    try:
+        looks.begin(chains)
+        watch = Watch(chains)
+        advance = run.advance or Threads(settings.n_threads, run.store, control)
+        with display:
+            finished = run_chains(chains, advance, report, keeper=run.store, control=control, goes_on=looks.goes_on)
+        return _failure(chains, run.path_functions), finished
+    except BaseException as error:
+        return error, False
+
+
+_PATIENCE = 5.0
+# Seconds for trajectories to come to their end, where nobody waits at a keyboard.
+
+
+def _failure(chains: list[Chain], path_functions: PathFunctionSet | None) -> BaseException | None:
+    """Why chains could not go on, if one could not."""
+    for chain in chains:
+        if chain.outcome == Outcome.DENSITY_RAISED:
+            error = chain.model.take_exception()
+            if error is not None:
+                return error
+            source = "the log density" if path_functions is None else "the log density or a path function"
+            return SamplingError(
+                f"chain {chain.index}, {chain.stage.name}: {source} reported an exception without saying which.",
+                chain.outcome,
+            )
+    for chain in chains:
+        if chain.outcome in (Outcome.STEP_BUDGET_USED, Outcome.STUCK):
+            words = explain(chain.outcome, n_gradients=chain.counts.n_gradients, cause=cause_of_cost(chain))
+            where = chain.process.path[0].time
+            return SamplingError(
+                f"chain {chain.index}, {chain.stage.name}, process time {where:.4g}: {words}", chain.outcome
+            )
+    for chain in chains:
+        if chain.outcome == Outcome.STOPPED and chain.stage.is_warmup:
+            return SamplingError(
+                f"chain {chain.index}, {chain.stage.name}: max_gradients was used up before the first draw; the chain "
+                f"has spent {chain.counts.n_gradients} gradients, an equal share of it",
+                chain.outcome,
+            )
+    return None
+
+
+def _cut_short(
+    records: Sequence[ChainRecord], settings: RunSettings, control: Control, ctrl_c: CtrlC
+) -> BaseException | None:
+    """Warn that the run was cut short; if it left nothing, or by another exception, that is to be raised."""
+    n_draws = min(record.n_draws for record in records)
+    if not isinstance(ctrl_c.error, KeyboardInterrupt | None):
+        return ctrl_c.error
+    is_interrupted = control.is_interrupted or not control.reason
+    if n_draws == 0 and not settings.save_warmup:
+        if is_interrupted:
+            return ctrl_c.error or KeyboardInterrupt()
+        return SamplingError(f"{control.reason} was reached before the first draw", Outcome.STOPPED)
+    reason = "interrupted" if is_interrupted else f"stopped by {control.reason}"
+    message = (
+        f"{reason}: the result holds {n_draws} of {settings.draws} draws of {len(records)} of {settings.chains} chains"
+    )
+    if is_interrupted:
+        warnings.warn(message, stacklevel=2)
+    return None
+
+
+def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[str, Any]:
+    """Settings, versions and totals, for the attributes of the result."""
+    return {
+        "inference_library": "grhmc",
+        "inference_library_version": __version__,
+        "numpy_version": np.__version__,
+        "numba_version": numba.__version__,
+        "python_version": platform.python_version(),
+        "draws": settings.draws,
+        "tune": settings.tune,
+        "chains": settings.chains,
+        "seed": settings.seed if settings.seed is not None else -1,
+        "scale": settings.scale.tuner,
+        "metric": settings.metric.kind,
+        "process": "discrete" if chains[0].is_discrete else "continuous",
+        "integrator": chains[0].integrator,
+        "tolerance": settings.tolerance,
+        "event_rate": settings.continuous.event_rate,
+        "event_rate_kind": settings.continuous.event_rate_kind,
+        "persistence": settings.continuous.persistence,
+        "outcomes": ", ".join(chain.outcome.name for chain in chains),
+        "warmup_seconds": float(sum(chain.seconds[0] for chain in chains)),
+        "sampling_seconds": float(sum(chain.seconds[1] for chain in chains)),
+        **chains[0].model.attributes(),
+    }

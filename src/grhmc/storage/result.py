@@ -1,0 +1,209 @@
+"""From a run on disk to its result: the groups that are missing are written, and all of it opened lazily."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grhmc.models.log_density import LogDensity
+from grhmc.results.datatree import (
+    groups_without_draws,
+    library_attributes,
+    posterior_group,
+    storable_attributes,
+    unconstrained_group,
+    warmup_groups,
+)
+from grhmc.results.descriptions import describe_group, process_of
+from grhmc.results.record import ChainRecord
+from grhmc.storage.arrays import create_draw_array, set_lengths
+from grhmc.storage.run_store import POSITION, STATISTICS_GROUP, RunStore
+
+if TYPE_CHECKING:
+    import xarray
+
+POSTERIOR = "posterior"
+_KEPT_CHAINS = "kept_chains"
+# Attribute of the root: the chains that have the draws it tells of, where they are not all.
+
+
+def write_result(
+    store: RunStore,
+    records: Sequence[ChainRecord],
+    model: LogDensity,
+    attrs: Mapping[str, Any],
+    function_names: Sequence[str] = (),
+    kept: Sequence[str] | None = None,
+    interruptible: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> xarray.DataTree:
+    """Write the model's variables and everything else that belongs to a result, and open it.
+
+    Takes memory for a piece of the draws, however many there are. Draws must be in the store already. See
+    `grhmc.results.datatree.build_datatree` for what it holds, and for warnings.
+
+    Parameters
+    ----------
+    store : RunStore
+    records : sequence of ChainRecord
+        Of the chains to keep, at least one.
+    model : LogDensity
+    attrs : mapping
+    function_names : sequence of str
+    kept : sequence of str, optional
+        Of the model's variables.
+    interruptible : callable
+        Makes the context in which the model's code runs.
+    """
+    n_draws = min(record.n_draws for record in records)
+    failed: dict[str, int] = {}
+    process = process_of(attrs)
+    groups = groups_without_draws(records, model, process, function_names)
+    groups |= warmup_groups(records, model, process, failed, interruptible)
+    coordinates = {POSITION: unconstrained_group(records, model, np.empty((len(records), n_draws, model.dim)))}
+    coordinates[STATISTICS_GROUP] = coordinates[POSITION].drop_dims("unconstrained")
+    template = _write_variables(store, records, model, n_draws, kept, failed, interruptible)
+    if template is not None:
+        coordinates[POSTERIOR] = template
+    storable = storable_attributes(attrs, failed)
+    if len(records) < store.settings.chains:
+        storable[_KEPT_CHAINS] = [record.chain for record in records]
+    library = library_attributes(storable)
+    for name, group in groups.items():
+        group.attrs.update(library)
+        group.to_zarr(store.location, group=name, mode="w", zarr_format=3, consolidated=False)
+    for name, group in coordinates.items():
+        _write_coordinates(store, name, group, n_draws, library)
+    root = store.root()
+    descriptions = describe_group("sample_stats", process)
+    for name, array in root[STATISTICS_GROUP].arrays():  # pyright: ignore[reportAttributeAccessIssue]
+        if name in descriptions:
+            array.attrs["description"] = descriptions[name]
+    root.attrs.put(storable)
+    store.consolidate()
+    return open_result(store.location)
+
+
+def open_result(location: str | os.PathLike[str]) -> xarray.DataTree:
+    """Open a run on disk that has come to a result; values are read when they are asked for.
+
+    Parameters
+    ----------
+    location : path or URL
+    """
+    import xarray
+
+    tree = xarray.open_datatree(
+        os.fspath(location), engine="zarr", chunks=None, cache=False, consolidated=True, zarr_format=3
+    )
+    kept = tree.attrs.get(_KEPT_CHAINS)
+    if kept is not None:
+        for name in (POSITION, STATISTICS_GROUP, POSTERIOR):
+            if name in tree.children:
+                tree[name].dataset = tree[name].to_dataset().isel(chain=list(kept))
+    return tree
+
+
+def loaded_part(result: xarray.DataTree) -> xarray.DataTree:
+    """A result in memory: all of its draws or, of more than 32 million numbers, every so many of each chain.
+
+    The attribute ``diagnosed_draws`` says how many these are.
+    """
+    draws = result[POSITION]["position"]
+    thinning = max(1, -(-draws.size // _MOST_NUMBERS))
+    part = result.copy()
+    if thinning > 1:
+        for name in (POSITION, STATISTICS_GROUP, POSTERIOR):
+            if name in part.children:
+                part[name].dataset = part[name].to_dataset().isel(draw=slice(None, None, thinning))
+    loaded = part.load()
+    loaded.attrs = dict(result.attrs)
+    if thinning > 1:
+        loaded.attrs["diagnosed_draws"] = int(loaded[POSITION].sizes["draw"])
+    return loaded
+
+
+_MOST_NUMBERS = 2**25
+
+
+def write_attribute(store: RunStore, name: str, value: str) -> None:
+    """Add an attribute to the root of a result on disk."""
+    store.root().attrs[name] = value
+    store.consolidate()
+
+
+def _write_coordinates(
+    store: RunStore, name: str, group: xarray.Dataset, n_draws: int, library: Mapping[str, Any]
+) -> None:
+    """Write the labels along the dimensions of a group whose arrays are there, and how many draws these have."""
+    coordinates = group.drop_vars(list(group.data_vars))
+    chains = np.arange(store.settings.chains)
+    coordinates = coordinates.drop_vars("chain").assign_coords(chain=chains)
+    coordinates.attrs.update(library)
+    root = store.root()
+    for label in coordinates.coords:
+        if f"{name}/{label}" in root:
+            del root[f"{name}/{label}"]
+    coordinates.to_zarr(store.location, group=name, mode="a", zarr_format=3, consolidated=False)
+    set_lengths(store.location, store.root()[name], n_draws)  # pyright: ignore[reportArgumentType]
+
+
+def _write_variables(
+    store: RunStore,
+    records: Sequence[ChainRecord],
+    model: LogDensity,
+    n_draws: int,
+    kept: Sequence[str] | None,
+    failed: dict[str, int],
+    interruptible: Callable[[], AbstractContextManager[object]],
+) -> xarray.Dataset | None:
+    """Compute the model's variables, a piece of the draws at a time; the group with its labels, or None.
+
+    Adds to `failed`. A variable of integers is real from the first piece on that has NaN.
+    """
+    root = store.root()
+    if POSTERIOR in root:
+        del root[POSTERIOR]
+    types: dict[str, np.dtype[Any]] = {}
+    rows = store.rows_at_once
+    template: xarray.Dataset | None = None
+    while True:
+        counts: dict[str, int] = {}
+        group, arrays, is_complete = root.create_group(POSTERIOR, overwrite=True), {}, True
+        for record in records:
+            for first in range(0, n_draws, rows):
+                draws = store.draws_of(record.chain, first, min(first + rows, n_draws))
+                part = posterior_group(POSTERIOR, [record], model, draws[np.newaxis], counts, interruptible)
+                if part is None:
+                    del root[POSTERIOR]
+                    return None
+                part = part if kept is None else part[list(kept)]
+                for name, values in part.data_vars.items():
+                    dtype = np.result_type(types.get(str(name), values.dtype), values.dtype)
+                    is_complete &= types.setdefault(str(name), dtype) == dtype
+                    types[str(name)] = dtype
+                    if name not in arrays:
+                        arrays[name] = create_draw_array(
+                            group,
+                            str(name),
+                            shape=(store.settings.chains, n_draws, *values.shape[2:]),
+                            dims=[str(dim) for dim in values.dims],
+                            dtype=dtype,
+                            rows=rows,
+                            attributes=values.attrs,
+                        )
+                    if arrays[name].dtype == dtype:
+                        arrays[name][record.chain, first : first + len(draws)] = values.to_numpy()[0]
+                if template is None:
+                    template = part
+        if is_complete:
+            break
+    for name, count in counts.items():
+        failed[name] = failed.get(name, 0) + count
+    if template is None:
+        return None
+    labels = template.drop_vars(list(template.data_vars)).drop_dims(["chain", "draw"], errors="ignore")
+    return labels.assign_coords(chain=[record.chain for record in records], draw=np.arange(n_draws))

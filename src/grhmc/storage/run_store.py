@@ -1,0 +1,293 @@
+"""A run on disk while it goes on: draws as zarr, and the states of its chains."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grhmc.models.log_density import LogDensity
+from grhmc.models.optional_packages import import_for
+from grhmc.process.statistics import STATISTICS
+from grhmc.results.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from grhmc.results.datatree import statistic_type
+from grhmc.run.chain import Chain
+from grhmc.run.chain_record import named_statistics
+from grhmc.run.draw_rows import hand_over
+from grhmc.settings import RunSettings
+from grhmc.storage.arrays import create_draw_array, rows_of_chunk, set_lengths
+from grhmc.storage.checkpoints import Checkpoints, load_states
+from grhmc.storage.fingerprint import describe_model, software, values_at
+from grhmc.storage.folders import folder_at
+from grhmc.storage.settings_json import settings_from_json, settings_to_json
+
+if TYPE_CHECKING:
+    import zarr
+
+POSITION, STATISTICS_GROUP = "unconstrained_posterior", "sample_stats"
+_STATES = "sampler"
+_DESCRIPTION, _STARTS = "run.json", "starts.npz"
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """What is needed to go on with a run.
+
+    Attributes
+    ----------
+    settings : RunSettings
+    kept : tuple of str or None
+        Names of the variables that its result is to have.
+    description : dict
+        As it is in the file: the software and the model.
+    starts, values : ndarray
+        Where chains started, shape (chains, dim), and log density and gradient there.
+    function_names : tuple of str
+        Of time-averaged functions.
+    states : list of dict of str to ndarray
+        Of the chains.
+    epoch : int
+        See `grhmc.storage.checkpoints`.
+    """
+
+    settings: RunSettings
+    kept: tuple[str, ...] | None
+    description: dict[str, Any]
+    starts: np.ndarray
+    values: np.ndarray
+    function_names: tuple[str, ...]
+    states: list[dict[str, np.ndarray]]
+    epoch: int
+
+
+class StoreError(OSError):
+    """What a run draws could not be written to its store."""
+
+
+class RunStore:
+    """Keeps what chains draw on disk.
+
+    Parameters
+    ----------
+    location : str
+        A folder, or a URL that fsspec knows.
+    settings : RunSettings
+    dim : int
+    epoch : int
+        That the run is in.
+    rows_at_once : int, optional
+        Draws of a chunk, of a run that is there already.
+    """
+
+    def __init__(
+        self, location: str, settings: RunSettings, dim: int, epoch: int = 0, rows_at_once: int | None = None
+    ) -> None:
+        self.location = location
+        self.settings = settings
+        self.rows_at_once = rows_of_chunk(dim, settings.draws) if rows_at_once is None else rows_at_once
+        self.states = folder_at(f"{location}/{_STATES}")
+        self._checkpoints = Checkpoints(self.states, settings.chains, epoch)
+        self._arrays: dict[str, Any] = {}
+
+    # ------------------------------------------------------------------ beginning
+
+    def create(self, model: LogDensity, starts: np.ndarray, kept: tuple[str, ...] | None, names: Sequence[str]) -> None:
+        """Write what the run is made of, and arrays with nothing in them."""
+        description = {
+            "format": _FORMAT,
+            "software": software(),
+            "model": describe_model(model),
+            "settings": settings_to_json(self.settings),
+            "rows_at_once": self.rows_at_once,
+            "var_names": kept,
+            "function_names": list(names),
+        }
+        with _explained(self.location):
+            root = self.root("w-")
+            group = root.create_group(POSITION)
+            shape = (self.settings.chains, self.settings.draws)
+            rows = self.rows_at_once
+            create_draw_array(
+                group,
+                "position",
+                shape=(*shape, model.dim),
+                dims=("chain", "draw", "unconstrained"),
+                dtype=np.dtype(np.float64),
+                rows=rows,
+            )
+            statistics = root.create_group(STATISTICS_GROUP)
+            for name in named_statistics(np.empty((0, len(STATISTICS))), self.settings.is_discrete):
+                dtype = np.dtype(statistic_type(name))
+                create_draw_array(statistics, name, shape=shape, dims=("chain", "draw"), dtype=dtype, rows=rows)
+            file = io.BytesIO()
+            write_checkpoint(file, {"starts": starts, "values": values_at(model, starts)}, {})
+            self.states.write(_STARTS, file.getvalue())
+            self.states.write(_DESCRIPTION, json.dumps(description).encode())
+            self.consolidate()
+        self.open_arrays()
+
+    def root(self, mode: Any = "r+") -> zarr.Group:
+        """The group that everything is in."""
+        zarr = import_for("store=", "zarr", "store")
+        return zarr.open_group(self.location, mode=mode, zarr_format=3, use_consolidated=False)
+
+    def consolidate(self) -> None:
+        """Write the description of all arrays into one file, for readers."""
+        import warnings
+
+        zarr = import_for("store=", "zarr", "store")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that zarr's third format does not have them yet, and of our own files
+            zarr.consolidate_metadata(self.location, zarr_format=3)
+
+    def open_arrays(self) -> None:
+        """Make ready to write draws."""
+        self.states.tidy()
+        root = self.root()
+        for name in (POSITION, STATISTICS_GROUP):
+            set_lengths(self.location, root[name], self.settings.draws)  # pyright: ignore[reportArgumentType]
+        root = self.root()
+        self._arrays = {POSITION: root[f"{POSITION}/position"]}
+        self._arrays |= dict(root[STATISTICS_GROUP].arrays())  # pyright: ignore[reportAttributeAccessIssue]
+
+    # ------------------------------------------------------------------ while chains run
+
+    def after_block(self, chain: Chain) -> None:
+        """Write the draws that fill a chunk, and the chain's state where that is due."""
+        with _explained(self.location):
+            while chain.n_draws - chain.n_stored >= self.rows_at_once:
+                self._write_rows(chain, self.rows_at_once)
+                hand_over(chain, self.rows_at_once)
+            if self._checkpoints.is_due(chain):
+                self._checkpoints.save(chain)
+
+    def before_adaptation(self, chains: Sequence[Chain]) -> None:
+        """All chains wait, and are about to be changed."""
+        with _explained(self.location):
+            self._checkpoints.before_adaptation(chains)
+
+    def save(self, chains: Sequence[Chain]) -> None:
+        """Write the states of all chains from which there is a way on."""
+        with _explained(self.location):
+            for chain in chains:
+                self._checkpoints.save(chain)
+
+    def write_rest(self, chains: Sequence[Chain]) -> None:
+        """Write the draws that do not fill a chunk; they stay in memory, and in the chain's state."""
+        with _explained(self.location):
+            for chain in chains:
+                n_rows = chain.n_draws - chain.n_stored
+                if n_rows:
+                    self._write_rows(chain, n_rows)
+
+    def _write_rows(self, chain: Chain, n_rows: int) -> None:
+        first = chain.n_warmup_rows
+        place = (chain.index, slice(chain.n_stored, chain.n_stored + n_rows))
+        self._arrays[POSITION][place] = chain.records.draws[first : first + n_rows]
+        rows = chain.records.statistics[first : first + n_rows]
+        for name, values in named_statistics(rows, self.settings.is_discrete).items():
+            self._arrays[name][place] = values.astype(self._arrays[name].dtype)
+
+    def draws_of(self, chain: int, first: int, end: int) -> np.ndarray:
+        """Draws of a chain that are in the store, shape (end - first, dim)."""
+        return np.asarray(self._arrays[POSITION][chain, first:end])
+
+    def read_description(self) -> dict[str, Any]:
+        """What the run is made of."""
+        return json.loads(self.states.read(_DESCRIPTION))
+
+    def write_settings(self, settings: RunSettings) -> None:
+        """Note that the run has become longer."""
+        description = self.read_description() | {"settings": settings_to_json(settings)}
+        self.states.write(_DESCRIPTION, json.dumps(description).encode())
+        self.settings = settings
+
+
+def check_new(location: str | os.PathLike[str]) -> str:
+    """The place of a new run, from a user's argument.
+
+    Raises
+    ------
+    TypeError
+        If it is no path.
+    ImportError
+        Without zarr.
+    FileExistsError
+        If something is there.
+    """
+    if not isinstance(location, str | os.PathLike):
+        raise TypeError(f"store must be a path or a URL such as 'run.zarr', got {location!r}")
+    place = os.fspath(location)
+    if not isinstance(place, str) or not place:
+        raise TypeError(f"store must be a path or a URL such as 'run.zarr', got {location!r}")
+    import_for("store=", "zarr", "store")
+    found = folder_at(place).names()
+    if found or ("://" not in place and os.path.lexists(place) and not os.path.isdir(place)):
+        raise FileExistsError(
+            f"store is {place!r}, where there is something already; grhmc.resume({place!r}, model) goes on with a run, "
+            "and a new one needs another place"
+        )
+    return place
+
+
+def load_run(location: str | os.PathLike[str]) -> SavedRun:
+    """Read a run that was begun.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    CheckpointError
+        If its files are damaged, or of another format.
+    """
+    place = os.fspath(location)
+    states = folder_at(f"{place}/{_STATES}")
+    try:
+        description = json.loads(states.read(_DESCRIPTION))
+        starts = read_checkpoint(io.BytesIO(states.read(_STARTS)), f"{place}, {_STARTS}").arrays
+        if description["format"] != _FORMAT:
+            raise CheckpointError(
+                f"{place} has format {description['format']} and was written by grhmc "
+                f"{description['software']['grhmc']}; this one reads format {_FORMAT}"
+            )
+        settings = settings_from_json(description["settings"])
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{place} holds no run of grhmc (no {_STATES}/{_DESCRIPTION} in it)") from error
+    except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise CheckpointError(f"{place} is damaged: its {_STATES}/{_DESCRIPTION} cannot be read ({error})") from error
+    epoch, chains = load_states(states, settings.chains, place)
+    kept = description["var_names"]
+    return SavedRun(
+        settings=settings,
+        kept=None if kept is None else tuple(kept),
+        description=description,
+        starts=starts["starts"],
+        values=starts["values"],
+        function_names=tuple(description["function_names"]),
+        states=chains,
+        epoch=epoch,
+    )
+
+
+class _explained:
+    """A context whose OSErrors say what could not be written where, and what to do."""
+
+    def __init__(self, location: str) -> None:
+        self._location = location
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if isinstance(error, OSError) and not isinstance(error, FileExistsError | StoreError):
+            raise StoreError(
+                error.errno,
+                f"the run could not be written to {self._location!r} ({error.strerror or error}). What was written "
+                f"before is whole: once there is room and permission, grhmc.resume({self._location!r}, model) goes on",
+            ) from error
