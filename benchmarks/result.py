@@ -16,7 +16,7 @@ from typing import Any
 import numba
 
 import grhmc
-from grhmc import sampling
+from grhmc import running
 from grhmc.process.statistics import STATISTICS
 
 SIZES = ((2, 200_000), (100, 40_000), (1000, 6_000))
@@ -44,18 +44,18 @@ def measure(dim: int, draws: int) -> None:
     }
     grhmc.sample(model, draws=50, **settings)  # compiles and imports
     began_building = [0.0]
-    run_chains = sampling.run_chains
+    run_chains = running.run_chains
 
     def watched(*arguments: Any, **keywords: Any) -> bool:
         finished = run_chains(*arguments, **keywords)
         began_building[0] = time.perf_counter()
         return finished
 
-    sampling.run_chains = watched
+    running.run_chains = watched
     began = time.perf_counter()
     result = grhmc.sample(model, draws=draws, **settings)
     ended = time.perf_counter()
-    sampling.run_chains = run_chains
+    running.run_chains = run_chains
     tuning = result["tuning"].to_dataset()
     n_gradients = int(result["sample_stats"]["n_gradients"].sum() + tuning["n_gradients"].sum())
     core = float((tuning["warmup_seconds"] + tuning["sampling_seconds"]).sum()) / n_gradients * 1e9
@@ -71,9 +71,9 @@ def measure(dim: int, draws: int) -> None:
         tracemalloc.reset_peak()
         return finished
 
-    sampling.run_chains = watched_again
+    running.run_chains = watched_again
     grhmc.sample(model, draws=draws, **settings)
-    sampling.run_chains = run_chains
+    running.run_chains = run_chains
     added = (tracemalloc.get_traced_memory()[1] - held[0]) / (CHAINS * draws * (dim + len(STATISTICS)) * 8)
     tracemalloc.stop()
     print(f"{dim:5d} {core:8.0f} {sampling_time:9.0f} {building:9.0f} {building / core:9.2f} {added:12.2f}")

@@ -17,7 +17,7 @@ PROJECT = FOLDER.parent / "pyproject.toml"
 PYTHONS = ("3.11", "3.12", "3.13")
 
 ENVIRONMENTS = {
-    "development": ("dev", "test-front-ends", "test-torch", "plot", "store"),
+    "development": ("dev", "test-front-ends", "test-torch", "test-cluster", "plot", "store"),
     "runtime": ("plot", "store"),
     "pymc": ("test-pymc",),
 }

@@ -17,6 +17,7 @@ from grhmc.results.checkpoint import CheckpointError
 from grhmc.run.chain import Chain
 from grhmc.run.chain_record import records_of_run
 from grhmc.run.draw_rows import lengthen
+from grhmc.run.executor_argument import ExecutorArgument, parse_executor
 from grhmc.run.interrupt import CtrlC
 from grhmc.run.seeds import chain_generators
 from grhmc.running import Callback, Run, finish
@@ -39,6 +40,7 @@ def resume(
     path_functions: PathFunctionSet | None = None,
     cores: int | None = None,
     callback: Callback | None = None,
+    executor: ExecutorArgument = None,
     max_time: float | None = None,
     progress_bar: bool = True,
     diagnose: bool = True,
@@ -55,7 +57,7 @@ def resume(
         The same as then.
     cores : int
         Threads to run chains on (default: as many as there are cores, at most one per chain).
-    callback, progress_bar, diagnose
+    callback, executor, progress_bar, diagnose
         As of `sample`.
     max_time : float
         Seconds after which the run ends with what it has; a rule of the run itself counts its time again from 0.
@@ -80,7 +82,7 @@ def resume(
     saved = _load(store, model, path_functions)
     stop = saved.settings.stop if max_time is None else replace(saved.settings.stop, max_time=max_time)
     settings = replace(saved.settings, cores=cores, progress_bar=progress_bar, stop=stop)
-    return _go_on(os.fspath(store), check_model(model), saved, settings, path_functions, callback, diagnose)
+    return _go_on(os.fspath(store), check_model(model), saved, settings, path_functions, callback, diagnose, executor)
 
 
 def extend(
@@ -94,6 +96,7 @@ def extend(
     path_functions: PathFunctionSet | None = None,
     cores: int | None = None,
     callback: Callback | None = None,
+    executor: ExecutorArgument = None,
     progress_bar: bool = True,
     diagnose: bool = True,
 ) -> xarray.DataTree:
@@ -109,7 +112,7 @@ def extend(
         To add to each chain.
     until, max_time, max_gradients
         When to end before; as of `sample`. Rules of the first run do not count any more.
-    path_functions, cores, callback, progress_bar, diagnose
+    path_functions, cores, callback, executor, progress_bar, diagnose
         As of `resume`.
 
     Returns
@@ -134,7 +137,7 @@ def extend(
         progress_bar=progress_bar,
         stop=StopRule.parse(until, max_time, max_gradients),
     )
-    return _go_on(os.fspath(store), check_model(model), saved, settings, path_functions, callback, diagnose)
+    return _go_on(os.fspath(store), check_model(model), saved, settings, path_functions, callback, diagnose, executor)
 
 
 def _load(store: str | os.PathLike[str], model: Any, path_functions: PathFunctionSet | None) -> SavedRun:
@@ -175,9 +178,11 @@ def _go_on(
     path_functions: PathFunctionSet | None,
     callback: Callback | None,
     diagnose: bool,
+    executor: ExecutorArgument,
 ) -> xarray.DataTree:
     """Put the chains into their saved states, and go on to the end."""
     check_callback(callback)
+    where = parse_executor(executor, settings.n_threads)
     with CtrlC() as ctrl_c, ctrl_c.raising():
         store = RunStore(place, settings, model.dim, saved.epoch, rows_at_once=saved.description["rows_at_once"])
         chains = _restored_chains(model, saved, settings, path_functions, store)
@@ -194,6 +199,7 @@ def _go_on(
             saved.kept,
             store,
             callback,
+            *where,
         )
     )
 

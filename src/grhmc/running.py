@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +37,7 @@ from grhmc.run.cost import cause_of_cost
 from grhmc.run.executors import Advance, Threads, run_chains
 from grhmc.run.interrupt import CtrlC, worth_keeping
 from grhmc.run.progress import ChainSnapshot, SteadyView, progress_view
+from grhmc.run.remote import Workers
 from grhmc.run.snapshots import Watch
 from grhmc.settings import RunSettings
 from grhmc.storage.run_store import RunStore
@@ -65,9 +68,14 @@ class Run:
         Where draws are kept beside memory.
     callback : callable or None
         Called about ten times a second with a snapshot of each chain.
+    make_executor : callable or None
+        Gives the executor whose workers advance chains; by default threads do.
+    executor_is_ours : bool
+        Whether it is shut down at the end.
     control : Control
-    advance : Advance or None
-        Where chains run; by default in threads.
+    holds_warnings : bool
+        Leave warnings in `caught`, rather than show them.
+    caught : list of WarningMessage
     """
 
     model: LogDensity
@@ -79,8 +87,11 @@ class Run:
     kept: tuple[str, ...] | None = None
     store: RunStore | None = None
     callback: Callback | None = None
+    make_executor: Callable[[], Executor] | None = None
+    executor_is_ours: bool = False
     control: Control = field(default_factory=Control)
-    advance: Advance | None = None
+    holds_warnings: bool = False
+    caught: list[warnings.WarningMessage] = field(default_factory=list)
 
     @property
     def function_names(self) -> tuple[str, ...]:
@@ -122,7 +133,9 @@ def finish(run: Run) -> xarray.DataTree:
                     failure = diagnose_whatever_fails(run.diagnosis, result, run.checked_model, ctrl_c, run.store)
             if run.store is None:
                 keep_variables(result, run.kept)
-            if failure is None:
+            if failure is None and run.holds_warnings:
+                run.caught = caught
+            elif failure is None:
                 show_warnings(caught, stacklevel=4)
         except BaseException as error:
             failure = error
@@ -166,12 +179,24 @@ def _advance(run: Run, display: SteadyView, ctrl_c: CtrlC, looks: Looks) -> tupl
     try:
         looks.begin(chains)
         watch = Watch(chains)
-        advance = run.advance or Threads(settings.n_threads, run.store, control)
-        with display:
+        with display, _advance_by(run) as advance:
             finished = run_chains(chains, advance, report, keeper=run.store, control=control, goes_on=looks.goes_on)
         return _failure(chains, run.path_functions), finished
     except BaseException as error:
         return error, False
+
+
+@contextlib.contextmanager
+def _advance_by(run: Run) -> Iterator[Advance]:
+    """Threads of this process, or an executor's workers."""
+    if run.make_executor is None:
+        yield Threads(run.settings.n_threads, run.store, run.control)
+        return
+    workers = Workers(run.make_executor, run.model, run.store, run.control, is_ours=run.executor_is_ours)
+    try:
+        yield workers
+    finally:
+        workers.close()
 
 
 _PATIENCE = 5.0
@@ -182,7 +207,7 @@ def _failure(chains: list[Chain], path_functions: PathFunctionSet | None) -> Bas
     """Why chains could not go on, if one could not."""
     for chain in chains:
         if chain.outcome == Outcome.DENSITY_RAISED:
-            error = chain.model.take_exception()
+            error = chain.error or chain.model.take_exception()
             if error is not None:
                 return error
             source = "the log density" if path_functions is None else "the log density or a path function"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,10 +20,12 @@ from grhmc.models.path_functions import PathFunctionSet
 from grhmc.results.kept_variables import parse_var_names
 from grhmc.run.chain import Chain
 from grhmc.run.chain_record import records_of_run
+from grhmc.run.executor_argument import ExecutorArgument, parse_executor
 from grhmc.run.interrupt import CtrlC
 from grhmc.run.seeds import chain_generators
 from grhmc.run.starting_points import find_start, parse_init
 from grhmc.running import Callback, Run, finish
+from grhmc.sampling_run import SamplingRun
 from grhmc.settings import (
     GRADIENT_BUDGET,
     Metric,
@@ -78,6 +80,8 @@ def sample(
     max_time: float | None = None,
     max_gradients: int | None = None,
     callback: Callback | None = None,
+    blocking: bool = True,
+    executor: ExecutorArgument = None,
     gradient_budget: int = GRADIENT_BUDGET,
     save_warmup: bool = False,
     progress_bar: bool = True,
@@ -136,6 +140,12 @@ def sample(
     callback : callable
         Called about ten times a second with a list of `ChainSnapshot`, one per chain, from the thread that waits. What
         it raises ends the run; the draws are kept.
+    blocking : bool
+        False: return at once with a `SamplingRun`, which shows how far it is, can be paused, looked into and stopped,
+        and has the result in the end. No progress bar is shown then.
+    executor : Executor, dask.distributed.Client, callable or "processes"
+        Where chains run, other than in threads: on the workers of an executor (PEP 3148), of a function that makes one,
+        or in processes of this machine. Draws are the same. The model must be one that can be pickled.
     gradient_budget : int
         Gradients per draw that a chain may spend, on average over `tune` and `draws` (of 200 draws at least), and a
         two-hundredth of those that one draw may take. A chain that needs more ends with a SamplingError that says why.
@@ -177,8 +187,9 @@ def sample(
         what was drawn until then. An interrupt before the first draw is a KeyboardInterrupt.
     """
     model = check_model(model)
-    if not isinstance(diagnose, bool | np.bool_):
-        raise TypeError(f"diagnose must be True or False, got {diagnose!r}")
+    for name, flag in (("diagnose", diagnose), ("blocking", blocking)):
+        if not isinstance(flag, bool | np.bool_):
+            raise TypeError(f"{name} must be True or False, got {flag!r}")
     kept = parse_var_names(var_names, model)
     parsed_scale = ScaleSettings.parse(scale, model.dim)
     settings = RunSettings(
@@ -192,12 +203,15 @@ def sample(
         metric=MetricSettings.parse(metric, max_rank, parsed_scale),
         gradient_budget=gradient_budget,
         save_warmup=save_warmup,
-        progress_bar=progress_bar,
+        progress_bar=progress_bar and bool(blocking),
         check_gradient=check_gradient,
         stop=StopRule.parse(until, max_time, max_gradients),
     )
     place = None if store is None else check_new(store)
     check_callback(callback)
+    where = parse_executor(executor, settings.n_threads)
+    if where.make is not None and path_functions is not None:
+        raise ValueError("path_functions cannot be sent to other processes; leave out executor or path_functions")
     stages = stages_of_run(settings, model.dim)
     with CtrlC() as ctrl_c:
         with ctrl_c.raising():
@@ -209,19 +223,20 @@ def sample(
                 saved.save(chains_of_run)
         if ctrl_c.error is not None:  # it was raised where C code called back, and nobody heard of it
             raise ctrl_c.error
-    return finish(
-        Run(
-            model,
-            settings,
-            chains_of_run,
-            path_functions,
-            record_diagnosis if diagnose else None,
-            model if check_gradient else None,
-            kept,
-            saved,
-            callback,
-        )
+    run = Run(
+        model,
+        settings,
+        chains_of_run,
+        path_functions,
+        record_diagnosis if diagnose else None,
+        model if check_gradient else None,
+        kept,
+        saved,
+        callback,
+        *where,
     )
+    # A DataTree gives any attribute that it is asked for, as far as type checkers know.
+    return finish(run) if blocking else cast("xarray.DataTree", SamplingRun(run))
 
 
 def default_draws(draws: int | None, until: Any) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import grhmc
-from grhmc import draws_at_stake, sampling
+from grhmc import draws_at_stake, running, sampling
 from grhmc.models.variables import Variable
 from grhmc.run import progress, snapshots
 
@@ -99,7 +99,7 @@ class Fault:
 
 def run_with_fault(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> Any:
     """A run whose faults begin where chains have ended and the result is put together."""
-    keep = sampling.worth_keeping
+    keep = running.worth_keeping
 
     def begin(records: Any) -> Any:
         kept = keep(records)
@@ -107,7 +107,7 @@ def run_with_fault(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> Any:
         return kept
 
     with monkeypatch.context() as patch:
-        patch.setattr(sampling, "worth_keeping", begin)
+        patch.setattr(running, "worth_keeping", begin)
         try:
             return run()
         finally:
@@ -150,7 +150,7 @@ def test_a_fault_at_each_kind_of_call_leaves_the_draws(kind: Any, monkeypatch: p
     [
         (sampling, "record_diagnosis"),
         (draws_at_stake, "build_datatree"),
-        (sampling, "result_attributes"),
+        (running, "result_attributes"),
         (snapshots, "snapshot"),
         (progress._Silent, "__exit__"),
         (progress._Silent, "update"),

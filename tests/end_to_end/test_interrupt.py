@@ -143,7 +143,7 @@ AGAIN_AND_AGAIN = """
 import os, signal, sys, threading, time, warnings
 import numba, numpy as np
 import grhmc
-from grhmc import sampling
+from grhmc import running, sampling
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 where = sys.argv[1]
@@ -190,13 +190,13 @@ if where == "twice":
 
     threading.Thread(target=user, daemon=True).start()
 elif where == "built":
-    sampling.build_whatever_fails = pressing(sampling.build_whatever_fails)
+    running.build_whatever_fails = pressing(running.build_whatever_fails)
 elif where == "built and after":
-    sampling.build_whatever_fails = pressing(sampling.build_whatever_fails, before=False)
+    running.build_whatever_fails = pressing(running.build_whatever_fails, before=False)
 elif where == "diagnosed":
     sampling.record_diagnosis = pressing(sampling.record_diagnosis)
 elif where == "warned of":
-    sampling.show_warnings = pressing(sampling.show_warnings)
+    running.show_warnings = pressing(running.show_warnings)
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     result = grhmc.sample(model, **settings)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import grhmc
-from grhmc import sampling
+from grhmc import running
 from grhmc.models.analytic import independent_normals
 
 LARGEST_RATIO = 1.3
@@ -42,14 +42,14 @@ def test_building_a_result_takes_no_second_copy_of_the_draws(
     settings: dict[str, Any] = {"tune": tune, "chains": chains, "seed": 1, "progress_bar": False, "diagnose": False}
     model = Copied(dim) if is_copied else normal(dim)
     grhmc.sample(model, draws=10, **settings)  # what is loaded and compiled once
-    keep, sampled = sampling.worth_keeping, []
+    keep, sampled = running.worth_keeping, []
 
     def when_sampled(records: Any) -> Any:
         sampled.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.reset_peak()
         return keep(records)
 
-    monkeypatch.setattr(sampling, "worth_keeping", when_sampled)
+    monkeypatch.setattr(running, "worth_keeping", when_sampled)
     tracemalloc.start()
     try:
         result = grhmc.sample(model, draws=draws, save_warmup=save_warmup, **settings)

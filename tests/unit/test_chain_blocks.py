@@ -11,7 +11,7 @@ from grhmc import Outcome, path_functions_from_numba
 from grhmc.adaptation.paper_schedule import paper_stages
 from grhmc.adaptation.tuners.scale_from_moments import GEO, MCT
 from grhmc.models.analytic import gaussian
-from grhmc.run.executors import run_chains
+from grhmc.run.executors import Threads, run_chains
 from kernel_helpers import (
     advance_alone,
     assert_same_record,
@@ -85,7 +85,7 @@ def test_draws_do_not_depend_on_threads(variant, block_gradients):
     runs = []
     for n_threads in (1, 2):
         chains = make_chains(MODEL, run_settings(dim=DIM, draws=200, chains=3, **VARIANTS[variant]))
-        assert run_chains(chains, n_threads, lambda: None, block_gradients)
+        assert run_chains(chains, Threads(n_threads, block_gradients=block_gradients), lambda: None)
         runs.append(chains)
     for left, right in zip(*runs, strict=True):
         assert_same_record(left, right)

@@ -7,7 +7,7 @@ import pytest
 from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.models.analytic import independent_normals
 from grhmc.run.chain import Chain
-from grhmc.run.executors import run_chains
+from grhmc.run.executors import Threads, run_chains
 from grhmc.run.progress import ChainSnapshot
 from grhmc.run.snapshots import Watch
 from grhmc.sampling import prepare
@@ -32,7 +32,7 @@ def watched(chains: list[Chain]) -> list[list[ChainSnapshot]]:
             return outcome
 
         chain.advance = look_after
-    run_chains(chains, 1, lambda: seen.append(watch()), block_gradients=50)
+    run_chains(chains, Threads(1, block_gradients=50), lambda: seen.append(watch()))
     return seen
 
 

@@ -131,6 +131,7 @@ class Chain:
         self.n_stored = 0  # draws of sampling that were handed over, and are in memory no more
         self.pauses_at = NO_LIMIT  # draws of sampling, until it is told how to go on
         self.most_gradients = NO_LIMIT  # after which it stops, complete
+        self.error: BaseException | None = None  # that its density raised on a worker
         self.is_whole = True  # between two steps or trajectories: it can be saved
         self.places = np.full((sum(stage.explores for stage in stages), model.dim), np.nan)  # where windows have led to
         self.n_places = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -17,6 +18,8 @@ BLOCK_SECONDS = 0.08
 
 _FIRST_BLOCK_GRADIENTS = 200
 _POLL_SECONDS = 0.1
+_TURN_SECONDS = 0.5
+# Where there are fewer threads than chains, chains take turns: all have about as many draws when a run is cut short.
 
 Report = Callable[[], None]
 
@@ -77,21 +80,23 @@ class Threads:
 
     def __call__(self, chains: Sequence[Chain], report: Report) -> bool:
         """Advance every chain to its end, or to where it waits for the others or pauses."""
+        turn = _TURN_SECONDS if self.n_threads < len(chains) else math.inf
 
-        def run(chain: Chain) -> None:
+        def run(chain: Chain) -> Chain | None:
             with self.control.chain_at_work():
-                self._run_chain(chain)
+                is_at_an_end = self._run_chain(chain, time.monotonic() + turn)
             if chain.outcome == Outcome.DENSITY_RAISED:
                 stop_all(chains)
+            return None if is_at_an_end else chain
 
         pool = ThreadPoolExecutor(max_workers=self.n_threads, thread_name_prefix="grhmc")
-        pending: set[Future[None]] = set()
+        pending: set[Future[Chain | None]] = set()
         try:
             pending = {pool.submit(run, chain) for chain in chains}
             while pending:
                 done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
-                for future in done:
-                    future.result()
+                again = [chain for chain in (future.result() for future in done) if chain is not None]
+                pending |= {pool.submit(run, chain) for chain in again}
                 report()
                 self.control.insist(lambda: stop_all(chains))
             return not self.control.reason
@@ -103,8 +108,8 @@ class Threads:
                 stop_all(chains)
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def _run_chain(self, chain: Chain) -> None:
-        """Advance one chain, block by block, until it ends, waits, pauses or is told to stop."""
+    def _run_chain(self, chain: Chain, end_of_turn: float) -> bool:
+        """Advance one chain, block by block, until its turn is over; True if it ends, waits, pauses or is stopped."""
         n_gradients = self.block_gradients or _FIRST_BLOCK_GRADIENTS
         while self.control.rest() and not chain.is_told_to_stop and not chain.is_paused:
             began = time.perf_counter()
@@ -112,10 +117,13 @@ class Threads:
             elapsed = max(time.perf_counter() - began, 1e-6)
             self.keeper.after_block(chain)
             if outcome != Outcome.RUNNING:
-                return
+                return True
+            if time.monotonic() > end_of_turn:
+                return False
             if self.block_gradients is None:
                 growth = min(max(BLOCK_SECONDS / elapsed, 0.25), 4.0)
                 n_gradients = max(10, int(n_gradients * growth))
+        return True
 
 
 def run_chains(

@@ -35,19 +35,29 @@ _VECTORS = ("seconds", "sampling_start", "time_per_gradient", "places")
 _OWN_ARRAYS = ("rng", "outcome", "integrator", *_SCALARS, *_VECTORS)
 # Beside those of the process and the records.
 
+_OF_DRAWS = ("draws", "statistics")
+
 _GOES_ON = (Outcome.INTERRUPTED, Outcome.WAITING)
 # Saved as RUNNING: a chain at the end of its stage finds so again.
 
 
-def chain_to_arrays(chain: ChainState) -> dict[str, np.ndarray]:
+def chain_to_arrays(chain: ChainState, *, with_draws: bool = True, must_be_whole: bool = True) -> dict[str, np.ndarray]:
     """The chain's whole state, and those rows of its records that were written and are in memory, by name.
+
+    Parameters
+    ----------
+    chain : Chain
+    with_draws : bool
+        False leaves out the draws of sampling and their statistics, as if they had been handed over.
+    must_be_whole : bool
+        False: to look at only, where the chain cannot go on.
 
     Raises
     ------
     RuntimeError
         If the chain was stopped within a trajectory, or ended with an error: there is no way on from there.
     """
-    if not chain.is_whole:
+    if must_be_whole and not chain.is_whole:
         raise RuntimeError(f"chain {chain.index} was stopped within a step ({chain.outcome.name}) and cannot be saved")
     arrays = {f"process.{name}": array.copy() for name, array in walk_arrays(chain.process)}
     arrays["process.density.stop"][:] = GO_ON
@@ -56,15 +66,23 @@ def chain_to_arrays(chain: ChainState) -> dict[str, np.ndarray]:
     arrays["outcome"] = np.array(int(Outcome.RUNNING if chain.outcome in _GOES_ON else chain.outcome))
     arrays["integrator"] = np.array(tuple(TABLEAUS).index(chain.integrator))
     arrays |= {name: np.array(getattr(chain, name)) for name in (*_SCALARS, *_VECTORS)}
+    if not with_draws:
+        arrays["n_stored"] = np.array(chain.n_draws)
+        for name in _OF_DRAWS:
+            arrays[f"records.{name}"] = arrays[f"records.{name}"][:0]
     return arrays
 
 
-def restore_chain(chain: ChainState, arrays: dict[str, np.ndarray]) -> None:
-    """Put a chain made with the same model, settings and stages into a saved state; see `Chain.restore`."""
+def restore_chain(chain: ChainState, arrays: dict[str, np.ndarray], *, with_draws: bool = True) -> None:
+    """Put a chain made with the same model, settings and stages into a saved state; see `Chain.restore`.
+
+    Without draws, those that it has stay, and `take_draws` adds new ones.
+    """
     missing = [name for name in _OWN_ARRAYS if name not in arrays]
     if missing:
         raise ValueError(f"the saved state belongs to another run: it has no {', '.join(missing)}")
     chain.use_integrator(tuple(TABLEAUS)[int(arrays["integrator"])])
+    n_stored = chain.n_stored
     for name in _SCALARS:
         setattr(chain, name, type(getattr(chain, name))(arrays[name]))
     for name in _VECTORS:
@@ -74,11 +92,24 @@ def restore_chain(chain: ChainState, arrays: dict[str, np.ndarray]) -> None:
     for name, array in walk_arrays(chain.process):
         array[...] = _saved(arrays, f"process.{name}", array.shape)
     make_room(chain)
+    if not with_draws:
+        chain.n_stored = n_stored
+    if not chain.stage.is_warmup:
+        chain.process.cursors.first_row = chain.n_warmup_rows - chain.n_stored
     for name, rows in _written_rows(chain).items():
-        rows[...] = _saved(arrays, f"records.{name}", rows.shape)
+        if with_draws or name not in _OF_DRAWS:
+            rows[...] = _saved(arrays, f"records.{name}", rows.shape)
     restore_generator(chain.process.rng, arrays["rng"])
     chain.outcome = Outcome(int(arrays["outcome"]))
     chain.is_whole = True
+
+
+def take_draws(chain: ChainState, arrays: dict[str, np.ndarray]) -> None:
+    """Add the draws of a state that another process has led the chain to, after those that are in memory."""
+    for name in _OF_DRAWS:
+        new = arrays[f"records.{name}"]
+        end = chain.n_warmup_rows + chain.n_draws - chain.n_stored
+        getattr(chain.records, name)[end - len(new) : end] = new
 
 
 def _saved(arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def write_result(
     library = library_attributes(storable)
     for name, group in groups.items():
         group.attrs.update(library)
-        group.to_zarr(store.location, group=name, mode="w", zarr_format=3, consolidated=False)
+        _write(store, name, group, "w")
     for name, group in coordinates.items():
         _write_coordinates(store, name, group, n_draws, library)
     root = store.root()
@@ -135,6 +135,14 @@ def write_attribute(store: RunStore, name: str, value: str) -> None:
     store.consolidate()
 
 
+def _write(store: RunStore, name: str, group: xarray.Dataset, mode: Literal["w", "a"]) -> None:
+    """Write a group, with text of any length: zarr's third format has no specification for that of fixed length."""
+    texts = {label: array.astype(object) for label, array in group.variables.items() if array.dtype.kind == "U"}
+    group = group.assign_coords({label: texts[label] for label in group.coords if label in texts})
+    group = group.assign({label: texts[label] for label in group.data_vars if label in texts})
+    group.to_zarr(store.location, group=name, mode=mode, zarr_format=3, consolidated=False)
+
+
 def _write_coordinates(
     store: RunStore, name: str, group: xarray.Dataset, n_draws: int, library: Mapping[str, Any]
 ) -> None:
@@ -147,7 +155,7 @@ def _write_coordinates(
     for label in coordinates.coords:
         if f"{name}/{label}" in root:
             del root[f"{name}/{label}"]
-    coordinates.to_zarr(store.location, group=name, mode="a", zarr_format=3, consolidated=False)
+    _write(store, name, coordinates, "a")
     set_lengths(store.location, store.root()[name], n_draws)  # pyright: ignore[reportArgumentType]
 
 

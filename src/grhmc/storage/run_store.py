@@ -29,6 +29,8 @@ from grhmc.storage.settings_json import settings_from_json, settings_to_json
 if TYPE_CHECKING:
     import zarr
 
+    from grhmc.results.record import ChainRecord
+
 POSITION, STATISTICS_GROUP = "unconstrained_posterior", "sample_stats"
 _STATES = "sampler"
 _DESCRIPTION, _STARTS = "run.json", "starts.npz"
@@ -197,6 +199,14 @@ class RunStore:
     def draws_of(self, chain: int, first: int, end: int) -> np.ndarray:
         """Draws of a chain that are in the store, shape (end - first, dim)."""
         return np.asarray(self._arrays[POSITION][chain, first:end])
+
+    def complete(self, record: ChainRecord) -> None:
+        """Put the draws that a chain has handed over, and their statistics, in front of those in a record."""
+        n_stored = record.n_draws - len(record.draws)
+        record.draws = np.concatenate([self.draws_of(record.chain, 0, n_stored), record.draws])
+        for name, values in record.statistics.items():
+            stored = np.asarray(self._arrays[name][record.chain, :n_stored])
+            record.statistics[name] = np.concatenate([stored, values])
 
     def read_description(self) -> dict[str, Any]:
         """What the run is made of."""
