@@ -93,14 +93,13 @@ def result_from_store(
     model: LogDensity,
     attrs: Callable[[], Mapping[str, Any]],
     function_names: Sequence[str],
-    kept: Sequence[str] | None,
     ctrl_c: CtrlC,
 ) -> Built:
     """Write what is left to write, and open the result; if that fails, its draws are in the store all the same."""
     try:
         store.write_rest(chains)
         store.save(chains)
-        return Built(write_result(store, records, model, attrs(), function_names, kept, ctrl_c.raising), None)
+        return Built(write_result(store, records, model, attrs(), function_names, ctrl_c.raising), None)
     except BaseException as error:
         return Built(None, error)
 

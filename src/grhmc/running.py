@@ -40,6 +40,7 @@ from grhmc.run.progress import ChainSnapshot, SteadyView, progress_view
 from grhmc.run.remote import Workers
 from grhmc.run.snapshots import Watch
 from grhmc.settings import RunSettings
+from grhmc.storage.result import keep_variables_on_disk
 from grhmc.storage.run_store import RunStore
 
 if TYPE_CHECKING:
@@ -133,6 +134,8 @@ def finish(run: Run) -> xarray.DataTree:
                     failure = diagnose_whatever_fails(run.diagnosis, result, run.checked_model, ctrl_c, run.store)
             if run.store is None:
                 keep_variables(result, run.kept)
+            elif result is not None:
+                result = keep_variables_on_disk(run.store, result, run.kept)
             if failure is None and run.holds_warnings:
                 run.caught = caught
             elif failure is None:
@@ -152,7 +155,7 @@ def _build(run: Run, records: Sequence[ChainRecord], ctrl_c: CtrlC, looks: Looks
 
     if run.store is None:
         return build_whatever_fails(records, run.model, attrs, run.function_names, ctrl_c)
-    return result_from_store(run.store, run.chains, records, run.model, attrs, run.function_names, run.kept, ctrl_c)
+    return result_from_store(run.store, run.chains, records, run.model, attrs, run.function_names, ctrl_c)
 
 
 def _end(control: Control) -> dict[str, str]:
@@ -181,7 +184,7 @@ def _advance(run: Run, display: SteadyView, ctrl_c: CtrlC, looks: Looks) -> tupl
         watch = Watch(chains)
         with display, _advance_by(run) as advance:
             finished = run_chains(chains, advance, report, keeper=run.store, control=control, goes_on=looks.goes_on)
-        return _failure(chains, run.path_functions), finished
+        return _failure(run), finished
     except BaseException as error:
         return error, False
 
@@ -203,8 +206,9 @@ _PATIENCE = 5.0
 # Seconds for trajectories to come to their end, where nobody waits at a keyboard.
 
 
-def _failure(chains: list[Chain], path_functions: PathFunctionSet | None) -> BaseException | None:
+def _failure(run: Run) -> BaseException | None:
     """Why chains could not go on, if one could not."""
+    chains, path_functions = run.chains, run.path_functions
     for chain in chains:
         if chain.outcome == Outcome.DENSITY_RAISED:
             error = chain.error or chain.model.take_exception()
@@ -223,7 +227,7 @@ def _failure(chains: list[Chain], path_functions: PathFunctionSet | None) -> Bas
                 f"chain {chain.index}, {chain.stage.name}, process time {where:.4g}: {words}", chain.outcome
             )
     for chain in chains:
-        if chain.outcome == Outcome.STOPPED and chain.stage.is_warmup:
+        if chain.outcome == Outcome.STOPPED and chain.stage.is_warmup and not run.control.reason:
             return SamplingError(
                 f"chain {chain.index}, {chain.stage.name}: max_gradients was used up before the first draw; the chain "
                 f"has spent {chain.counts.n_gradients} gradients, an equal share of it",

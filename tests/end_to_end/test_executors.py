@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import short_runs
 
 import grhmc
+import short_runs
 from grhmc.run import remote
 
 SETTINGS: dict[str, Any] = {"draws": 300, "tune": 200, "save_warmup": True}
@@ -83,7 +83,7 @@ class Killer:
             process_id = executor.submit(os.getpid).result()
 
             def kill() -> None:
-                time.sleep(1.0)
+                time.sleep(0.5)
                 os.kill(process_id, signal.SIGKILL)
 
             threading.Thread(target=kill, daemon=True).start()
@@ -94,7 +94,7 @@ class Killer:
 @pytest.mark.usefixtures("short_stretches")
 def test_a_worker_that_is_killed_is_replaced_and_draws_stay_the_same():
     killer = Killer(1)
-    settings = SETTINGS | {"draws": 20_000, "save_warmup": False}
+    settings = SETTINGS | {"draws": 4000, "save_warmup": False}
     result = short_runs.sample(executor=killer, **settings)
     assert killer.n_made == 2
     assert_same(short_runs.sample(**settings), result)

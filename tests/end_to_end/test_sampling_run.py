@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numba
 import numpy as np
 import pytest
-import short_runs
 
 import grhmc
+import short_runs
 
 
 @numba.njit
@@ -112,8 +112,14 @@ def test_an_error_of_the_density_comes_out_of_wait():
         run.wait(60)
 
 
-def test_warnings_are_given_where_the_run_is_waited_for(model):
-    run = start(model, draws=3, tune=0)
+@numba.njit
+def far_apart(q, gradient):
+    gradient[0] = -(q[0] - 40.0) if q[0] > 0.0 else -(q[0] + 40.0)
+    return -0.5 * gradient[0] ** 2
+
+
+def test_warnings_are_given_where_the_run_is_waited_for():
+    run = start(grhmc.from_numba(far_apart, 1), draws=200, tune=0, init=[[-40.0], [40.0]])
     wait_for(lambda: run.is_done)
     with pytest.warns(grhmc.SamplingWarning):
         run.wait()

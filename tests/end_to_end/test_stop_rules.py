@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numba
 import numpy as np
 import pytest
-import short_runs
 
 import grhmc
+import short_runs
 from grhmc.diagnosis.worst import worst_figures
 
 
@@ -37,7 +38,7 @@ def test_a_run_ends_when_every_parameter_has_the_effective_draws_wanted():
     assert [look["draws"] for look in looks[:3]] == [100, 125, 157]
     good = [look["ess"] >= 800 and look["rhat"] <= 1.02 for look in looks]
     assert good[-2:] == [True, True]
-    assert not any(first and second for first, second in zip(good[:-2], good[1:-1], strict=True))
+    assert not any(first and second for first, second in itertools.pairwise(good[:-1]))
     assert looks[-1]["smallest_ess"] < looks[-1]["largest_ess"]
     assert result.attrs["stopped_by"].startswith(f"ESS {looks[-1]['ess']:.0f} of x[")
     assert result.attrs["outcomes"] == ", ".join(4 * ["STOPPED"])

@@ -1,4 +1,4 @@
-"""Runs on disk: what is written is what a run in memory gives, and a run that was cut off goes on with the same draws."""
+"""Runs on disk: they are those in memory, and one that was cut off goes on with the same draws."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import short_runs
 import xarray
 
 import grhmc
+import short_runs
 from grhmc.results.checkpoint import CheckpointError
 from grhmc.storage import checkpoints, run_store
 from grhmc.storage.fingerprint import DifferentRunError
@@ -131,7 +131,7 @@ class FullDisk:
 
 
 @pytest.mark.parametrize("process", ["discrete", "continuous"])
-@pytest.mark.parametrize("n_files", [7, 12, 25, 40, 70, 110])
+@pytest.mark.parametrize("n_files", [7, 14, 30, 60])
 def test_a_run_that_the_disk_had_no_room_for_goes_on_where_it_was(tmp_path, monkeypatch, process, n_files):
     settings = {"process": process, "draws": 400, "tune": 200, "save_warmup": True, "cores": 2}
     place = tmp_path / "run.zarr"
@@ -195,9 +195,9 @@ def test_an_extended_run_is_the_longer_run(tmp_path):
 
 
 def test_an_extended_run_of_the_continuous_process_has_evenly_spaced_draws(tmp_path):
-    settings = {"process": grhmc.Continuous(sample_interval=0.2)}
+    settings = {"process": grhmc.Continuous(sample_interval=0.2), "diagnose": False}
     first = short_runs.sample(store=tmp_path / "run.zarr", **settings).load()
-    extended = grhmc.extend(tmp_path / "run.zarr", short_runs.model(), draws=200, progress_bar=False)
+    extended = grhmc.extend(tmp_path / "run.zarr", short_runs.model(), draws=200, progress_bar=False, diagnose=False)
     times = extended["sample_stats"]["process_time"].to_numpy()
     np.testing.assert_array_equal(times[:, :100], first["sample_stats"]["process_time"].to_numpy())
     gaps = np.diff(times, axis=1)
@@ -333,7 +333,7 @@ def kill_again_and_again(folder: Path, n_draws: int, n_kills: int) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_run_that_is_killed_goes_on_with_the_same_draws(tmp_path):
-    kill_again_and_again(tmp_path, 3000, 3)
+    kill_again_and_again(tmp_path, 2000, 2)
 
 
 @pytest.mark.nightly

@@ -14,6 +14,7 @@ from rich.console import Console
 from grhmc._files import replacing
 from grhmc._terminal import accept_all_characters
 from grhmc._version import __version__
+from grhmc.cli.continue_commands import extend_command, resume_command
 from grhmc.cli.messages import exit_if_interrupted, readable_errors, readable_warnings
 from grhmc.cli.options import (
     BudgetOption,
@@ -70,6 +71,8 @@ def main(
 
 app.command(cls=ListOptionsCommand)(paper)
 app.command(name="sample")(sample_command)
+app.command(name="resume")(resume_command)
+app.command(name="extend")(extend_command)
 
 
 @app.command()

@@ -31,6 +31,22 @@ BudgetOption = Annotated[
 ]
 
 
+UntilEssOption = Annotated[
+    float | None, typer.Option("--until-ess", help="End once every parameter has so many effective draws.")
+]
+UntilRhatOption = Annotated[
+    float | None, typer.Option("--until-rhat", help="End once every parameter has no larger R-hat.")
+]
+MaxTimeOption = Annotated[float | None, typer.Option(help="Seconds after which the run ends with what it has.")]
+MaxGradientsOption = Annotated[int | None, typer.Option(min=1, help="Gradients of all chains after which it does.")]
+
+
+def chosen_rule(ess: float | None, rhat: float | None) -> dict[str, float] | None:
+    """The rule for `sample(until=...)` that the options ask for."""
+    rule = {name: value for name, value in (("ess", ess), ("rhat", rhat)) if value is not None}
+    return rule or None
+
+
 def chosen_process(
     process: ProcessName, integrator: str | None, tolerance: float | None, target_accept: float | None
 ) -> Process:

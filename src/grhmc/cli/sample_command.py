@@ -15,25 +15,31 @@ from grhmc.cli.messages import ERROR, IN_DOUBT, exit_if_interrupted, readable_er
 from grhmc.cli.options import (
     BudgetOption,
     ChainsOption,
-    DrawsOption,
     IntegratorOption,
+    MaxGradientsOption,
     MaxRankOption,
+    MaxTimeOption,
     MetricOption,
     ProcessOption,
     TargetOption,
     ToleranceOption,
+    UntilEssOption,
+    UntilRhatOption,
     chosen_process,
+    chosen_rule,
 )
 from grhmc.cli.output import check_output, save_result, saving_what_was_drawn
 from grhmc.cli.summary_table import summary_table
 from grhmc.settings import GRADIENT_BUDGET, Scale
 
 if TYPE_CHECKING:
+    import xarray
+
     from grhmc.models.log_density import LogDensity
 
 _STAN_SUFFIXES = (".stan", ".so", ".dylib", ".dll")
 
-_MODEL_HELP = (
+MODEL_HELP = (
     "model.stan, a compiled Stan model (.so), file.py:name or module:name. All of these run code: name only files that "
     "you trust. A Python file is executed as a whole."
 )
@@ -75,11 +81,16 @@ def load_model(text: str, data: Path | None = None) -> LogDensity:
 def sample_command(
     model: Annotated[
         str,
-        typer.Argument(help=_MODEL_HELP),
+        typer.Argument(help=MODEL_HELP),
     ],
     data: Annotated[Path | None, typer.Option(help="JSON file with the data of a Stan program.")] = None,
     output: Annotated[Path | None, typer.Option(help="Where to write the result: .nc or .zarr.")] = None,
-    draws: DrawsOption = 1000,
+    store: Annotated[
+        str | None, typer.Option(help="New folder to write the run to as it goes; `grhmc resume` goes on with it.")
+    ] = None,
+    draws: Annotated[
+        int | None, typer.Option(min=1, help="Draws kept per chain, at most; 1000, or 100 000 with --until.")
+    ] = None,
     tune: Annotated[int, typer.Option(min=0, help="Warm-up draws per chain.")] = 1000,
     chains: ChainsOption = 4,
     cores: Annotated[int | None, typer.Option(min=1)] = None,
@@ -92,6 +103,10 @@ def sample_command(
     target_accept: TargetOption = None,
     tolerance: ToleranceOption = None,
     gradient_budget: BudgetOption = GRADIENT_BUDGET,
+    until_ess: UntilEssOption = None,
+    until_rhat: UntilRhatOption = None,
+    max_time: MaxTimeOption = None,
+    max_gradients: MaxGradientsOption = None,
     save_warmup: Annotated[bool, typer.Option(help="Keep the draws of the warm-up.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 3 if the draws are in doubt.")] = False,
 ) -> None:
@@ -102,7 +117,6 @@ def sample_command(
     """
     from rich.console import Console
 
-    from grhmc.results.summaries import metric_rank, summary
     from grhmc.sampling import sample
 
     with readable_errors():
@@ -126,22 +140,37 @@ def sample_command(
                 max_rank=max_rank,
                 process=chosen,
                 gradient_budget=gradient_budget,
+                store=store,
+                until=chosen_rule(until_ess, until_rhat),
+                max_time=max_time,
+                max_gradients=max_gradients,
                 save_warmup=save_warmup,
             )
             saved = None if output is None else save_result(result, output)
-        console = Console()
-        if "posterior" in result.children:
-            console.print(summary_table(summary(result)))
-        rank = metric_rank(result)
-        if rank > 0:
-            console.print(f"Metric: the scale, and {rank} direction{'s' if rank > 1 else ''} of strong correlation")
+        print_result(result)
         if saved is not None:
-            console.print(f"Draws: {saved}", soft_wrap=True, highlight=False, markup=False)
+            Console().print(f"Draws: {saved}", soft_wrap=True, highlight=False, markup=False)
         exit_if_interrupted(result)
     if saved != output:
         raise typer.Exit(code=ERROR)
     if strict and in_doubt:
         raise typer.Exit(code=IN_DOUBT)
+
+
+def print_result(result: xarray.DataTree) -> None:
+    """Print a summary, and what ended the run if it was a rule."""
+    from rich.console import Console
+
+    from grhmc.results.summaries import metric_rank, summary
+
+    console = Console()
+    if "posterior" in result.children:
+        console.print(summary_table(summary(result)))
+    rank = metric_rank(result)
+    if rank > 0:
+        console.print(f"Metric: the scale, and {rank} direction{'s' if rank > 1 else ''} of strong correlation")
+    if "stopped_by" in result.attrs:
+        console.print(f"Ended by {result.attrs['stopped_by']}", markup=False, highlight=False)
 
 
 def _load_object(text: str) -> Any:

@@ -83,7 +83,8 @@ def _with_room_for(records: Records, settings: RunSettings, n_warmup: int, rows_
     if rows_at_once is None:
         records = with_draw_rows(records, n_warmup + settings.draws)
     dim, n_functions = records.draws.shape[1], records.interval_functions.shape[1]
-    (room,) = init_records(1, dim, 0, settings.n_intervals, n_functions, 0)
+    n_intervals = max(settings.n_intervals, len(records.interval_duration))
+    (room,) = init_records(1, dim, 0, n_intervals, n_functions, 0)
     intervals = {name: getattr(room, name) for name in INTERVALS}
     for name, rows in intervals.items():
         rows[: len(getattr(records, name))] = getattr(records, name)

@@ -16,7 +16,7 @@ from grhmc.run.cross_chain import adapt_across_chains
 BLOCK_SECONDS = 0.08
 """Aimed length of a block: short enough for a prompt Ctrl-C, long enough to cost nothing."""
 
-_FIRST_BLOCK_GRADIENTS = 200
+_FIRST_BLOCK_GRADIENTS, _MOST_GRADIENTS = 200, 10**9
 _POLL_SECONDS = 0.1
 _TURN_SECONDS = 0.5
 # Where there are fewer threads than chains, chains take turns: all have about as many draws when a run is cut short.
@@ -122,7 +122,7 @@ class Threads:
                 return False
             if self.block_gradients is None:
                 growth = min(max(BLOCK_SECONDS / elapsed, 0.25), 4.0)
-                n_gradients = max(10, int(n_gradients * growth))
+                n_gradients = min(max(10, int(n_gradients * growth)), _MOST_GRADIENTS)
         return True
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from grhmc._terminal import format_count
+from grhmc.run.notebook import NotebookOutput, notebook_output
 from grhmc.run.recent_rate import RecentRate
 
 LINE_SECONDS = 5.0
@@ -113,13 +116,16 @@ def progress_view(enabled: bool, console: Console | None = None) -> ProgressView
     Returns
     -------
     ProgressView
-        A live table on a terminal and in a notebook; elsewhere a line every few seconds and one at
-        the end.
+        A live table on a terminal and in a notebook (Jupyter, marimo), which needs no widgets; elsewhere a line every
+        few seconds and one at the end.
     """
     if not enabled:
         return _Silent()
     console = Console(stderr=True) if console is None else console
-    if console.is_jupyter or (console.is_terminal and not console.is_dumb_terminal):
+    notebook = notebook_output() if console.is_jupyter or "marimo" in sys.modules else None
+    if notebook is not None:
+        return _NotebookTable(notebook)
+    if console.is_terminal and not console.is_dumb_terminal:
         return _LiveTable(console)
     return _PlainLines(console)
 
@@ -242,10 +248,32 @@ class _LiveTable(_View):
         self._live.stop()
 
     def _table(self) -> Table:
-        # A live display must not be taller than the terminal; in a notebook there is no limit.
-        n_chains = len(self._snapshots)
-        room = n_chains if self._console.is_jupyter else max(0, self._console.height - _OTHER_LINES)
+        # A live display must not be taller than the terminal.
+        room = max(0, self._console.height - _OTHER_LINES)
         return progress_table(self._snapshots, self._elapsed(), room, self._console.width, self._per_second())
+
+
+class _NotebookTable(_View):
+    """The same table as text, which replaces itself in the output of a notebook's cell."""
+
+    _spacing_seconds = 0.25
+
+    def __init__(self, output: NotebookOutput) -> None:
+        super().__init__()
+        self._output = output
+
+    def _show(self) -> None:
+        table = progress_table(self._snapshots, self._elapsed(), _NOTEBOOK_CHAINS, _NOTEBOOK_WIDTH, self._per_second())
+        text = io.StringIO()
+        Console(file=text, width=_NOTEBOOK_WIDTH, force_terminal=False, force_jupyter=False).print(table)
+        self._output(text.getvalue())
+
+    def _close(self) -> None:
+        if self._snapshots:
+            self._show()
+
+
+_NOTEBOOK_CHAINS, _NOTEBOOK_WIDTH = 16, 110
 
 
 _OTHER_LINES = 6  # headings, total, two of caption, a hint of two lines

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 STRETCH_SECONDS = 2.0
 """That a worker advances a chain for, before it sends back what it has."""
 
-_BLOCK_GRADIENTS, _BLOCK_SECONDS = 200, 0.08
+_BLOCK_GRADIENTS, _MOST_GRADIENTS, _BLOCK_SECONDS = 200, 10**9, 0.08
 _POLL_SECONDS = 0.1
 _BYTES_OF_DRAWS = 2**22
 _MOST_LOSSES = 20
@@ -130,7 +130,8 @@ def advance_stretch(stretch: Stretch) -> Answer:
         if chain.advance(n_gradients) != Outcome.RUNNING or time.monotonic() >= end:
             break
         elapsed = max(time.monotonic() - began, 1e-6)
-        n_gradients = max(10, int(n_gradients * min(max(_BLOCK_SECONDS / elapsed, 0.25), 4.0)))
+        growth = min(max(_BLOCK_SECONDS / elapsed, 0.25), 4.0)
+        n_gradients = min(max(10, int(n_gradients * growth)), _MOST_GRADIENTS)
     error = model.take_exception() if chain.outcome == Outcome.DENSITY_RAISED else None
     return Answer(chain_to_arrays(chain, must_be_whole=False), chain.outcome, _portable(error))
 

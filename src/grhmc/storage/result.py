@@ -37,7 +37,6 @@ def write_result(
     model: LogDensity,
     attrs: Mapping[str, Any],
     function_names: Sequence[str] = (),
-    kept: Sequence[str] | None = None,
     interruptible: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> xarray.DataTree:
     """Write the model's variables and everything else that belongs to a result, and open it.
@@ -53,8 +52,6 @@ def write_result(
     model : LogDensity
     attrs : mapping
     function_names : sequence of str
-    kept : sequence of str, optional
-        Of the model's variables.
     interruptible : callable
         Makes the context in which the model's code runs.
     """
@@ -65,7 +62,7 @@ def write_result(
     groups |= warmup_groups(records, model, process, failed, interruptible)
     coordinates = {POSITION: unconstrained_group(records, model, np.empty((len(records), n_draws, model.dim)))}
     coordinates[STATISTICS_GROUP] = coordinates[POSITION].drop_dims("unconstrained")
-    template = _write_variables(store, records, model, n_draws, kept, failed, interruptible)
+    template = _write_variables(store, records, model, n_draws, failed, interruptible)
     if template is not None:
         coordinates[POSTERIOR] = template
     storable = storable_attributes(attrs, failed)
@@ -129,6 +126,23 @@ def loaded_part(result: xarray.DataTree) -> xarray.DataTree:
 _MOST_NUMBERS = 2**25
 
 
+def keep_variables_on_disk(store: RunStore, result: Any, names: tuple[str, ...] | None) -> xarray.DataTree:
+    """The result, whose groups ``posterior`` and ``warmup_posterior`` hold these variables only; None: all."""
+    if names is None:
+        return result
+    root = store.root()
+    for group in (POSTERIOR, f"warmup_{POSTERIOR}"):
+        if group in result.children:
+            for name in result[group].data_vars:
+                if name not in names:
+                    del root[f"{group}/{name}"]
+            unused = set(result[group].coords) - set(result[group].to_dataset()[list(names)].coords)
+            for label in unused:
+                del root[f"{group}/{label}"]
+    store.consolidate()
+    return open_result(store.location)
+
+
 def write_attribute(store: RunStore, name: str, value: str) -> None:
     """Add an attribute to the root of a result on disk."""
     store.root().attrs[name] = value
@@ -164,7 +178,6 @@ def _write_variables(
     records: Sequence[ChainRecord],
     model: LogDensity,
     n_draws: int,
-    kept: Sequence[str] | None,
     failed: dict[str, int],
     interruptible: Callable[[], AbstractContextManager[object]],
 ) -> xarray.Dataset | None:
@@ -188,7 +201,6 @@ def _write_variables(
                 if part is None:
                     del root[POSTERIOR]
                     return None
-                part = part if kept is None else part[list(kept)]
                 for name, values in part.data_vars.items():
                     dtype = np.result_type(types.get(str(name), values.dtype), values.dtype)
                     is_complete &= types.setdefault(str(name), dtype) == dtype
