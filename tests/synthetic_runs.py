@@ -41,6 +41,7 @@ def make_record(
     n_intervals = n_draws // 5
     return ChainRecord(
         chain=chain,
+        n_draws=n_draws,
         draws=draws,
         statistics=_statistics(rng, n_draws, gradients_per_draw, diverging),
         warmup_draws=rng.standard_normal((n_warmup, dim)),

@@ -60,7 +60,7 @@ def test_mct_and_many_chains_travel_too(pool):
 
 
 def test_a_store_and_rules_work_with_workers(pool, tmp_path):
-    settings = {"until": {"ess": 300}, "draws": 5000, "tune": 200}
+    settings: dict[str, Any] = {"until": {"ess": 300}, "draws": 5000, "tune": 200}
     in_threads = short_runs.sample(**settings)
     stored = short_runs.sample(executor=pool, store=tmp_path / "run.zarr", **settings)
     assert_same(in_threads, stored)

@@ -133,7 +133,7 @@ class FullDisk:
 @pytest.mark.parametrize("process", ["discrete", "continuous"])
 @pytest.mark.parametrize("n_files", [7, 14, 30, 60])
 def test_a_run_that_the_disk_had_no_room_for_goes_on_where_it_was(tmp_path, monkeypatch, process, n_files):
-    settings = {"process": process, "draws": 400, "tune": 200, "save_warmup": True, "cores": 2}
+    settings: dict[str, Any] = {"process": process, "draws": 400, "tune": 200, "save_warmup": True, "cores": 2}
     place = tmp_path / "run.zarr"
     with monkeypatch.context() as patched:
         FullDisk(n_files).install(patched)
@@ -164,14 +164,14 @@ class Raises:
 
 
 def test_a_run_that_an_error_ended_is_readable_and_goes_on(tmp_path):
-    settings = {"draws": 20_000, "cores": 2}
+    settings: dict[str, Any] = {"draws": 4000, "cores": 2}
     place = tmp_path / "run.zarr"
     with pytest.raises(ZeroDivisionError) as caught:
-        short_runs.sample(store=place, callback=Raises(2, ZeroDivisionError("mine")), **settings)
+        short_runs.sample(store=place, callback=Raises(1, ZeroDivisionError("mine")), **settings)
     partial: Any = caught.value.partial_result  # pyright: ignore[reportAttributeAccessIssue]
     whole = grhmc.resume(place, short_runs.model(), progress_bar=False)
     n_draws = partial["posterior"].sizes["draw"]
-    assert 0 <= n_draws < 20_000
+    assert 0 <= n_draws < 4000
     np.testing.assert_array_equal(partial["posterior"]["a"].to_numpy(), whole["posterior"]["a"].to_numpy()[:, :n_draws])
     assert_same(short_runs.sample(**settings), whole)
 
@@ -195,7 +195,7 @@ def test_an_extended_run_is_the_longer_run(tmp_path):
 
 
 def test_an_extended_run_of_the_continuous_process_has_evenly_spaced_draws(tmp_path):
-    settings = {"process": grhmc.Continuous(sample_interval=0.2), "diagnose": False}
+    settings: dict[str, Any] = {"process": grhmc.Continuous(sample_interval=0.2), "diagnose": False}
     first = short_runs.sample(store=tmp_path / "run.zarr", **settings).load()
     extended = grhmc.extend(tmp_path / "run.zarr", short_runs.model(), draws=200, progress_bar=False, diagnose=False)
     times = extended["sample_stats"]["process_time"].to_numpy()

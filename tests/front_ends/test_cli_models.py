@@ -94,3 +94,24 @@ def test_what_is_wrong_is_said_without_a_traceback(python_file, arguments, words
     result = runner.invoke(app, ["sample", *arguments, *SHORT])
     assert result.exit_code == 2
     assert words in result.output.replace("\n", "")
+
+
+def test_a_run_on_disk_is_resumed_and_extended(python_file, tmp_path):
+    pytest.importorskip("zarr")
+    model, store = f"{python_file}:model", str(tmp_path / "run.zarr")
+    result = runner.invoke(app, ["sample", model, "--store", store, *SHORT])
+    assert result.exit_code == 0, result.output
+    assert runner.invoke(app, ["resume", store, model]).exit_code == 0
+    result = runner.invoke(app, ["extend", store, model, "--draws", "20"])
+    assert result.exit_code == 0, result.output
+    assert xarray.open_datatree(store, engine="zarr")["posterior"].sizes["draw"] == 50
+    result = runner.invoke(app, ["sample", model, "--store", store, *SHORT])
+    assert result.exit_code == 2
+    assert "grhmc.resume" in " ".join(result.output.split())
+
+
+def test_a_run_ends_by_a_rule(python_file):
+    arguments = [f"{python_file}:model", "--until-ess", "100", "--until-rhat", "1.5", "--seed", "1", "--chains", "2"]
+    result = runner.invoke(app, ["sample", *arguments])
+    assert result.exit_code == 0, result.output
+    assert "Ended by ESS" in result.output

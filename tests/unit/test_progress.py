@@ -2,6 +2,8 @@
 
 import dataclasses
 import io
+import sys
+import types
 
 import pytest
 from rich.console import Console
@@ -251,3 +253,60 @@ def test_both_views_say_why_a_chain_is_dear():
     assert written(terminal).count("its log density is noisy") == 1
     assert summary_line(dear, 10.0).count("its log density is noisy") == 1
     assert "noisy" not in summary_line(snapshots(), 10.0)
+
+
+def jupyter(monkeypatch) -> list[tuple[str, str]]:
+    """A notebook without widgets: what it is asked to show, and to show instead."""
+    shown: list[tuple[str, str]] = []
+
+    class Handle:
+        def update(self, html):
+            shown.append(("update", html))
+
+    def display(html, display_id):
+        assert display_id
+        shown.append(("display", html))
+        return Handle()
+
+    names = {
+        "IPython": {},
+        "IPython.core": {},
+        "IPython.core.getipython": {"get_ipython": object},
+        "IPython.display": {"HTML": str, "display": display},
+    }
+    for name, members in names.items():
+        module = types.ModuleType(name)
+        vars(module).update(members)
+        monkeypatch.setitem(sys.modules, name, module)
+    return shown
+
+
+def test_a_notebook_shows_one_table_that_replaces_itself(monkeypatch):
+    shown = jupyter(monkeypatch)
+    console = Console(file=io.StringIO(), force_jupyter=True)
+    with progress_view(True, console) as view:
+        view._spacing_seconds = 0.0  # pyright: ignore[reportAttributeAccessIssue]
+        view.update(snapshots())
+        view.update(snapshots(**DONE))
+    assert [kind for kind, _ in shown] == ["display", "update", "update"]
+    assert shown[0][1].startswith("<pre")
+    assert "500/1000" in shown[0][1]
+    assert "1000/1000" in shown[-1][1]
+
+
+def test_marimo_shows_it_too(monkeypatch):
+    shown: list[str] = []
+    marimo = types.ModuleType("marimo")
+    output = types.SimpleNamespace(replace=shown.append)
+    vars(marimo).update({"running_in_notebook": lambda: True, "output": output, "Html": str})
+    monkeypatch.setitem(sys.modules, "marimo", marimo)
+    with progress_view(True, Console(file=io.StringIO())) as view:
+        view.update(snapshots(**DONE))
+    assert "1000/1000" in shown[-1]
+
+
+def test_what_only_looks_like_a_notebook_gets_lines():
+    stream = io.StringIO()
+    with progress_view(True, Console(file=stream, force_jupyter=True)) as view:
+        view.update(snapshots(**DONE))
+    assert stream.getvalue().startswith("grhmc: 4 chains (finished)")

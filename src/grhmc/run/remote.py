@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from grhmc.settings import RunSettings
 
 STRETCH_SECONDS = 2.0
-"""That a worker advances a chain for, before it sends back what it has."""
+"""That a worker advances a chain for, before it sends back what it has; longer for states of more than a megabyte."""
 
 _BLOCK_GRADIENTS, _MOST_GRADIENTS, _BLOCK_SECONDS = 200, 10**9, 0.08
 _POLL_SECONDS = 0.1
-_BYTES_OF_DRAWS = 2**22
+_BYTES_OF_DRAWS, _BYTES_OF_STATE = 2**22, 1e6
 _MOST_LOSSES = 20
 _MOST_MODELS = 4
 
@@ -227,6 +227,8 @@ class Workers:
         n_rows = max(1, _BYTES_OF_DRAWS // (8 * chain.model.dim))
         if chain.rows_at_once is not None:
             n_rows = min(n_rows, chain.rows_at_once - (chain.n_draws - chain.n_stored))
+        state = chain_to_arrays(chain, with_draws=False)
+        size = sum(array.nbytes for array in state.values())
         stretch = Stretch(
             key=self._key,
             model=self._model if with_model or not self._has_answered else None,
@@ -234,11 +236,11 @@ class Workers:
             stages=chain.stages,
             index=chain.index,
             start=chain.start,
-            state=chain_to_arrays(chain, with_draws=False),
+            state=state,
             pauses_at=chain.pauses_at,
             most_gradients=chain.most_gradients,
             n_draws=max(1, n_rows),
-            seconds=self._seconds,
+            seconds=self._seconds * max(1.0, size / _BYTES_OF_STATE),
         )
         while True:
             if self._executor is None:
