@@ -165,10 +165,17 @@ def attach(error: BaseException, result: Any) -> BaseException:
 
 @contextlib.contextmanager
 def held_back_warnings() -> Iterator[list[warnings.WarningMessage]]:
-    """Collect warnings, so that none of them can be raised before there is a result to go with it."""
-    with warnings.catch_warnings(record=True) as caught:
+    """Collect warnings, so that none of them can be raised before there is a result to go with it.
+
+    One run at a time: what is done with warnings is the whole process's, and two that overlap would not put back what
+    was there before.
+    """
+    with _ONE_AT_A_TIME, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield caught
+
+
+_ONE_AT_A_TIME = threading.RLock()
 
 
 def show_warnings(caught: Sequence[warnings.WarningMessage], stacklevel: int) -> None:

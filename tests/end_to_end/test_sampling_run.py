@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 
 import numba
@@ -124,6 +125,19 @@ def test_warnings_are_given_where_the_run_is_waited_for():
     with pytest.warns(grhmc.SamplingWarning):
         run.wait()
     run.wait()  # once is enough
+
+
+def test_two_runs_at_once_leave_each_other_and_the_process_alone():
+    from threadpoolctl import threadpool_info
+
+    filters, pools = list(warnings.filters), threadpool_info()
+    runs = [short_runs.sample(blocking=False, seed=seed, draws=500) for seed in (1, 2, 1)]
+    results = [run.wait() for run in runs]
+    assert warnings.filters == filters
+    assert threadpool_info() == pools
+    for result, seed in zip(results, (1, 2, 1), strict=True):
+        alone = short_runs.sample(seed=seed, draws=500)
+        np.testing.assert_array_equal(short_runs.draws_of(result), short_runs.draws_of(alone))
 
 
 def test_a_callback_sees_every_chain(model):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -44,12 +44,18 @@ def adapt_across_chains(chains: Sequence[Chain]) -> None:
         apply(chain, decision)
 
 
-def single_blas_thread() -> AbstractContextManager[Any]:
+@contextmanager
+def single_blas_thread() -> Iterator[None]:
     """Matrices here are small: several threads would take fifty times as long, and their sums depend on how many.
 
-    No log density is evaluated meanwhile.
+    No log density of this run is evaluated meanwhile. One run at a time: the limit is the whole process's, and two that
+    overlap would not put back what there was before.
     """
-    return _thread_pools().limit(limits=1, user_api="blas")
+    with _ONE_AT_A_TIME, _thread_pools().limit(limits=1, user_api="blas"):
+        yield
+
+
+_ONE_AT_A_TIME = threading.RLock()
 
 
 @cache

@@ -125,6 +125,8 @@ def progress_view(enabled: bool, console: Console | None = None) -> ProgressView
     notebook = notebook_output() if console.is_jupyter or "marimo" in sys.modules else None
     if notebook is not None:
         return _NotebookTable(notebook)
+    if console.is_jupyter:  # so Rich thinks
+        return _PlainLines(Console(file=console.file, force_jupyter=False))
     if console.is_terminal and not console.is_dumb_terminal:
         return _LiveTable(console)
     return _PlainLines(console)
