@@ -21,7 +21,7 @@ from grhmc.models.path_functions import path_functions_from_numba
 from grhmc.outcomes import InitializationError, Outcome, SamplingError
 from grhmc.plotting import plot_crossing_times, plot_ess_comparison, plot_scale_history, plot_trace_with_events
 from grhmc.results.summaries import summary
-from grhmc.run.progress import ChainSnapshot
+from grhmc.run.chain_snapshot import ChainSnapshot
 from grhmc.sampling import sample
 from grhmc.sampling_run import SamplingRun
 from grhmc.settings import Continuous, Discrete, PaperWarmup

@@ -32,11 +32,12 @@ from grhmc.results.datatree import plain_arrays
 from grhmc.results.kept_variables import keep_variables
 from grhmc.results.record import ChainRecord
 from grhmc.run.chain import Chain
+from grhmc.run.chain_snapshot import ChainSnapshot
 from grhmc.run.control import INTERRUPTED, Control
 from grhmc.run.cost import cause_of_cost
 from grhmc.run.executors import Advance, Threads, run_chains
 from grhmc.run.interrupt import CtrlC, worth_keeping
-from grhmc.run.progress import ChainSnapshot, SteadyView, progress_view
+from grhmc.run.progress import SteadyView, progress_view
 from grhmc.run.remote import Workers
 from grhmc.run.snapshots import Watch
 from grhmc.settings import RunSettings

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from grhmc.draws_at_stake import show_warnings
 from grhmc.results.datatree import build_datatree
 from grhmc.results.kept_variables import keep_variables
+from grhmc.run.chain_snapshot import ChainSnapshot
 from grhmc.run.interrupt import worth_keeping
-from grhmc.run.progress import ChainSnapshot
 from grhmc.run.snapshots import Watch
 from grhmc.running import Run, finish, result_attributes
 

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from grhmc._terminal import format_count
 from grhmc.run import progress, recent_rate
+from grhmc.run.chain_snapshot import ChainSnapshot
 from grhmc.run.progress import (
-    ChainSnapshot,
     format_seconds,
     progress_table,
     progress_view,

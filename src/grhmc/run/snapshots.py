@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from grhmc.outcomes import Outcome
+from grhmc.run.chain_snapshot import ChainSnapshot
 from grhmc.run.cost import cost_hint
-from grhmc.run.progress import ChainSnapshot
 
 if TYPE_CHECKING:
     from grhmc.run.chain import Chain
