@@ -10,38 +10,16 @@ import pytest
 
 import grhmc
 from grhmc import Outcome
-from grhmc.adaptation.pooling import Situation, pool
+from grhmc.adaptation.pooling import pool
 from grhmc.adaptation.tuners.moments import init_moments, merge_moments
 from grhmc.dynamics.standardization import to_parameters
 from grhmc.models.analytic import gaussian, independent_normals, paper_target
 from grhmc.run.cross_chain import adapt_across_chains, findings_of
 from kernel_helpers import make_chains, run_settings
-
-SD = np.array([1.0, 0.1, 10.0])
-NORMALS = independent_normals(SD).log_density()
+from waiting_chains import NORMALS, SD, advance_until_they_wait, situation_of, waiting_chains
 
 # What a run warns of is not the question here.
 pytestmark = pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")
-
-
-def waiting_chains(n_chains: int, **settings: Any) -> list[Any]:
-    """Chains that have come to where they pool for the first time."""
-    chains = make_chains(
-        NORMALS,
-        run_settings(dim=3, tune=1000, chains=n_chains, event_rate="tuned", sample_interval=None, **settings),
-    )
-    advance_until_they_wait(chains)
-    while not chains[0].stage.pools:
-        adapt_across_chains(chains)
-        advance_until_they_wait(chains)
-    return chains
-
-
-def advance_until_they_wait(chains: list[Any]) -> None:
-    for chain in chains:
-        while chain.advance(10_000) == Outcome.RUNNING:
-            pass
-        assert chain.outcome == Outcome.WAITING
 
 
 def scales(chains: list[Any]) -> np.ndarray:
@@ -60,12 +38,6 @@ def test_all_leave_with_one_scale_that_is_better_than_their_own() -> None:
     assert np.abs(np.log(scales(chains)[0] / SD)).mean() < max(before, 0.02)
     assert all(chain.outcome == Outcome.RUNNING for chain in chains)
     assert len({chain.process.rate_tuner.log_process_time[0] for chain in chains}) == 1
-
-
-def situation_of(chain: Any) -> Situation:
-    return Situation(
-        chain.stages, chain.stage_index, chain.is_discrete, chain.integrator, chooses_integrator=True, counts_cost=True
-    )
 
 
 def test_decisions_follow_from_what_was_found_alone_wherever_the_chains_live() -> None:

@@ -57,6 +57,14 @@ def test_what_is_not_known_is_bounded_by_infinity_and_never_negligible(
         assert not is_negligible(together, 2).any()
 
 
+@pytest.mark.parametrize("variance", [0.0, -1e-22])
+def test_gradients_tell_that_a_peak_is_negligible_whose_width_is_lost_in_rounding(variance: float) -> None:
+    spike = log_mass_bounds(np.array([-1e5]), np.array([[variance]]), np.array([[1e33]]), np.array([2e-4]))
+    wide = bounds_of(-1.0, np.eye(1))
+    together = LogMassBounds(*(np.append(one, other) for one, other in zip(spike, wide, strict=True)))
+    np.testing.assert_array_equal(is_negligible(together, 1), [True, False])
+
+
 @pytest.mark.parametrize(("dim", "correlation"), [(100, 0.95), (200, 0.99), (500, 0.98), (500, 0.99)])
 def test_half_of_the_mass_is_not_negligible_beside_a_correlated_mode(dim: int, correlation: float) -> None:
     """½ N(0, AR(1)) + ½ N(30, I): the product of the scales would be wrong by −½ log det, 120 to 980."""

@@ -34,6 +34,9 @@ def log_mass_bounds(
 ) -> LogMassBounds:
     """Bounds of the log mass around chains; infinite where nothing is known.
 
+    Where a path is so short that its variance is lost in rounding, which may leave it 0 or less, gradients bound the
+    mass from above: a chain on a peak a thousandth of a millionth wide must not hold the others up.
+
     Parameters
     ----------
     log_density : ndarray, shape (chains,)
@@ -47,7 +50,8 @@ def log_mass_bounds(
         by_position, by_gradient = 0.5 * np.log(variance), -0.5 * np.log(mean_squared_gradient)
         unseen = np.log(np.maximum(SHORT_PATH / path_time, 1.0))
         lower = log_density + np.minimum(by_position, by_gradient).sum(axis=1)
-        upper = log_density + (np.maximum(by_position, by_gradient) + unseen[:, np.newaxis]).sum(axis=1)
+        widest = np.where(variance <= 0.0, by_gradient, np.maximum(by_position, by_gradient))
+        upper = log_density + (widest + unseen[:, np.newaxis]).sum(axis=1)
     return LogMassBounds(np.where(np.isfinite(lower), lower, -np.inf), np.where(np.isfinite(upper), upper, np.inf))
 
 

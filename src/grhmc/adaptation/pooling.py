@@ -16,6 +16,7 @@ import numpy as np
 
 from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
+from grhmc.adaptation.found_times import FIRST_STEP, still_count
 from grhmc.adaptation.low_rank import NewStandardization
 from grhmc.adaptation.pooled_scale import pool_crossing_scales, pool_moments
 from grhmc.adaptation.stage import Stage
@@ -130,10 +131,14 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
             ]
             is_agreed = is_agreed and not is_new_metric
     present = [_at_host(each, host) for each, host in zip(findings, hosts, strict=True)]
-    log_time, log_process_time, event_rate = _time_to_u_turn(present, lost, stage)
-    if is_new_metric and situation.tunes_event_rate:
+    counted = still_count(present, news, lost)
+    is_agreed = is_agreed and bool(counted)
+    if (is_new_metric or not counted) and situation.tunes_event_rate:
         log_time, log_process_time, event_rate = _first_times(situation)
-    trajectories = _trajectories(present, lost, log_process_time, situation)
+    else:
+        in_bulk = [each for each, out in zip(present, lost, strict=True) if not out]
+        log_time, log_process_time, event_rate = _time_to_u_turn(counted or in_bulk, stage)
+    trajectories = _trajectories(present, lost, counted, log_process_time, situation)
     next_stage = situation.stage_index + 1
     if is_agreed and trajectories.is_chosen and stage.round >= _FEWEST_ROUNDS:
         while next_stage < len(situation.stages) and situation.stages[next_stage].round > 0:
@@ -202,11 +207,8 @@ def _at_host(own: Findings, host: Findings | None) -> Findings:
     return own if host is None else replace(host, length_tuner=init_length_tuner(len(host.position)), is_lost=False)
 
 
-def _time_to_u_turn(
-    present: Sequence[Findings], lost: Sequence[bool], stage: Stage
-) -> tuple[float, float, float | None]:
-    """The geometric mean over chains that are not lost, and the event rate that follows from it."""
-    counted = [each for each, out in zip(present, lost, strict=True) if not out]
+def _time_to_u_turn(counted: Sequence[Findings], stage: Stage) -> tuple[float, float, float | None]:
+    """The geometric mean over chains, and the event rate that follows from it."""
     log_time = float(np.mean([each.log_time for each in counted]))
     log_process_time = float(np.mean([each.log_process_time for each in counted]))
     rule = stage.event_rate
@@ -226,9 +228,16 @@ class _Trajectories:
 
 
 def _trajectories(
-    present: Sequence[Findings], lost: Sequence[bool], log_process_time: float, situation: Situation
+    present: Sequence[Findings],
+    lost: Sequence[bool],
+    counted: Sequence[Findings],
+    log_process_time: float,
+    situation: Situation,
 ) -> _Trajectories:
-    """The integrator of trajectories, their step, and the sums that their length follows from."""
+    """The integrator of trajectories, their step, and the sums that their length follows from.
+
+    `counted` are the chains whose step still means something; without any the search for it begins anew.
+    """
     stage, integrator = situation.stage, situation.integrator
     time_per_gradient = present[0].time_per_gradient.copy()
     undecided = _Trajectories(integrator, time_per_gradient)
@@ -236,12 +245,14 @@ def _trajectories(
     begins = next_index < len(situation.stages) and situation.stages[next_index].by_trajectories
     if not situation.is_discrete or not (stage.by_trajectories or begins):
         return undecided
-    step = _median_step(present, lost, log_process_time)
+    step = _median_step(counted, log_process_time) if counted else FIRST_STEP
     if not stage.by_trajectories:  # the continuous process ends here, which has led chains into the bulk
         if situation.chooses_integrator:
             return replace(undecided, integrator="leapfrog", step=0.5 * step)
         return replace(undecided, step=step)
     dim = len(present[0].position)
+    if not counted:
+        return replace(undecided, step=step, length_tuner=init_length_tuner(dim), is_chosen=False)
     sums = add_up(
         [init_length_tuner(dim) if out else each.length_tuner for each, out in zip(present, lost, strict=True)]
     )
@@ -252,12 +263,11 @@ def _trajectories(
     return replace(undecided, step=step, length_tuner=sums)
 
 
-def _median_step(present: Sequence[Findings], lost: Sequence[bool], log_process_time: float) -> float:
-    """Of the chains that are not lost; the geometric median."""
+def _median_step(counted: Sequence[Findings], log_process_time: float) -> float:
+    """The chains' geometric median."""
     logs = [
         math.log(tuned_step(each.step_tuner, each.step_size if each.has_stepped else 1.0, log_process_time))
-        for each, out in zip(present, lost, strict=True)
-        if not out
+        for each in counted
     ]
     return float(np.exp(np.median(logs)))
 

@@ -7,6 +7,7 @@
     scale by GEO, changed at every refreshment          | scale by the tuner    | scale fixed
     time to a U-turn tuned in 6, 7     |                | in round 1            | tuned
                                        |                | step, momentum decorrelation time | step
+    a chain goes back to a far higher log density that it has seen after 5 and 6
     directions: each chain's own after 3, 4, 5, 6, if far off; of all chains after 7 and after each round
     chains pool ----------------------^ after 7        ^ after it    ^ after each round     ^ after it
 
@@ -89,6 +90,7 @@ def practical_stages(
             most_gradients_per_draw=math.inf if tuner == FIXED else _WINDOW_GRADIENTS,
             is_hot=number in _HOT_WINDOWS and n_tune >= FEWEST_DRAWS_TO_HEAT,
             explores=number not in _HOT_WINDOWS,
+            looks_back=max(_HOT_WINDOWS) < number < len(windows) - 1,
             pools=number == len(windows) - 1,
             scale=_window_rule(number, tuner, finds_directions),
             event_rate=event_rate(number >= len(windows) - 2),

@@ -100,6 +100,8 @@ class Stage:
         Momenta are refreshed as those of a target at `hot_temperature`, to cross from one mode to another.
     explores : bool
         The place that it leads to is remembered (`Chain.places`).
+    looks_back : bool
+        At its end a chain that has seen a far higher log density than it has now goes there.
     most_gradients_per_draw : float
         The stage ends sooner once it has cost so many on average. One at whose end chains pool is begun again instead.
     by_trajectories : bool
@@ -120,6 +122,7 @@ class Stage:
     is_warmup: bool = True
     is_hot: bool = False
     explores: bool = False
+    looks_back: bool = False
     most_gradients_per_draw: float = math.inf
     by_trajectories: bool = False
     tune_step: bool = False

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from grhmc.diagnosis.convergence import find_convergence_problems
 from grhmc.diagnosis.correlations import find_correlations
 from grhmc.diagnosis.energy import find_energy_problems
+from grhmc.diagnosis.exploration import find_uneven_exploration
 from grhmc.diagnosis.gradient import find_gradient_problems, gradient_at
 from grhmc.diagnosis.modes import find_missed_places
 from grhmc.diagnosis.process import find_non_finite_places, find_process_problems
@@ -88,7 +89,7 @@ def diagnose(result: xarray.DataTree, model: LogDensity | None = None) -> Report
         warnings.simplefilter("ignore", RuntimeWarning)
         findings = _findings_of_draws(result, statistics, model, is_known_of_tails=earlier is not None)
         if model is not None:
-            findings += _findings_of_model(result, statistics, model)
+            findings += _findings_of_model(result, statistics, model, {finding.code for finding in findings})
     if earlier is not None:
         found = {finding.code for finding in findings}
         findings += [finding for finding in earlier if finding.code in _CODES_OF_MODEL and finding.code not in found]
@@ -119,7 +120,7 @@ def _draws_group(result: xarray.DataTree) -> str:
 _CONSEQUENCES_OF_NOISE = ("low_acceptance", "diverging", "cut_trajectories", "energy_error")
 # Whose messages name causes that it is not.
 
-_CODES_OF_MODEL = ("wrong_gradient", "unused_parameter", "heavy_tails", "missed_place")
+_CODES_OF_MODEL = ("wrong_gradient", "unused_parameter", "heavy_tails", "missed_place", "uneven_exploration")
 # Found by looking at the model, or only so.
 
 
@@ -168,7 +169,13 @@ def _n_tune(result: xarray.DataTree) -> int:
     return int(n_tune) if isinstance(n_tune, numbers.Integral) else 0
 
 
-def _findings_of_model(result: xarray.DataTree, statistics: xarray.Dataset, model: LogDensity) -> list[Finding]:
+_BREAK_THE_IDENTITY = ("heavy_tails", "not_finite", "bounces", "noisy_density", "wrong_gradient", "unused_parameter")
+# Findings of what makes gradients and draws disagree for another reason than where chains have been.
+
+
+def _findings_of_model(
+    result: xarray.DataTree, statistics: xarray.Dataset, model: LogDensity, found: set[str]
+) -> list[Finding]:
     draws = result["unconstrained_posterior"]["position"].transpose("chain", "draw", ...).to_numpy()
     ordered = statistics.transpose("chain", "draw")
     log_density = ordered["lp"].to_numpy()
@@ -183,6 +190,8 @@ def _findings_of_model(result: xarray.DataTree, statistics: xarray.Dataset, mode
         tuning = result["tuning"].to_dataset()
         n_gradients = int(ordered["n_gradients"].sum()) + int(tuning["n_gradients"].sum())
         findings += find_missed_places(model, draws, log_density, tuning, n_gradients)
+        if not (found | {finding.code for finding in findings}).intersection(_BREAK_THE_IDENTITY):
+            findings += find_uneven_exploration(model, draws, tuning["unconstrained"].to_numpy(), n_gradients)
     return findings
 
 

@@ -40,6 +40,7 @@ from grhmc.run.chain_record import (
 )
 from grhmc.run.cost import look_for_noise
 from grhmc.run.draw_rows import NO_LIMIT, draws_until_a_pause, make_room
+from grhmc.run.highest_place import go_to_highest
 from grhmc.run.kernel_settings import BEFORE_THE_FIRST_STAGE, StageStart, kernel_settings, write_kernel_settings
 from grhmc.run.saved_chain import chain_to_arrays, restore_chain
 from grhmc.run.stage_tuners import begin_event_rate_tuner, begin_scale_tuner, renew_rate_tuner
@@ -234,6 +235,8 @@ class Chain:
         self.outcome = Outcome.STAGE_DONE
         if stage_index < len(self.stages):
             self._note_place()
+            if self.stage.looks_back:
+                go_to_highest(self)
             self.warmup_draws_before += int(self.process.cursors.draw_index[0])
             self.n_repeats = 0
             self._begin_stage(stage_index)

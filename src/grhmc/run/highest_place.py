@@ -1,0 +1,51 @@
+"""A chain that has passed a place of far higher log density than where it ended up goes there.
+
+A start in a local mode may be left for a moment only: in a hot window, or on the way in. The least-squares ripples of a
+differential equation are such modes, and the peak between them is too narrow for a chain that runs past it to stay.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grhmc.adaptation.first_standardization import initial_event_rate, initial_scale
+from grhmc.adaptation.low_rank import no_directions
+from grhmc.adaptation.tuners.moments import forget
+from grhmc.density_pointer import EXCEPTION, FINE
+from grhmc.process.path import place
+from grhmc.run.stage_tuners import renew_rate_tuner
+from grhmc.run.standardize import standardize
+
+if TYPE_CHECKING:
+    from grhmc.run.chain_state import ChainState
+
+FAR_HIGHER, FAR_HIGHER_PER_DIMENSION = 100.0, 5.0
+"""In log density: a normal's mode is d/2 higher than where its chains are, and a funnel's neck, a tenth as wide as the
+rest in each of d dimensions, 2.3 d. No difference of width makes up for it."""
+
+_FIRST_STEP = 0.1
+# As of a chain's start.
+
+
+def go_to_highest(chain: ChainState) -> None:
+    """Start the chain anew where it has seen the highest log density, if that is far higher than where it is."""
+    path, dim = chain.process.path[0], chain.model.dim
+    if not path.highest_log_density - path.log_density > FAR_HIGHER + FAR_HIGHER_PER_DIMENSION * dim:
+        return
+    process, settings, point = chain.process, chain.settings, chain.process.highest.copy()
+    _, gradient, code = chain.model.evaluate(point)
+    process.counters.n_gradients += 1
+    if code == EXCEPTION:
+        chain.model.take_exception()
+    if code != FINE:
+        return
+    standardize(process, point, initial_scale(settings, gradient, chain.model, point), no_directions(dim))
+    for moments in (process.moments, process.previous_moments):
+        forget(moments)
+    if settings.continuous.tunes_event_rate:
+        event_rate = initial_event_rate(settings, dim)
+        process.path.event_rate = event_rate
+        renew_rate_tuner(process, event_rate * settings.u_turn_factor)
+    place(process, np.ascontiguousarray(point), _FIRST_STEP)

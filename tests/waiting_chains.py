@@ -1,0 +1,42 @@
+"""Chains that wait at the end of a stage where they pool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grhmc import Outcome
+from grhmc.adaptation.pooling import Situation
+from grhmc.models.analytic import independent_normals
+from grhmc.run.cross_chain import adapt_across_chains
+from kernel_helpers import make_chains, run_settings
+
+SD = np.array([1.0, 0.1, 10.0])
+NORMALS = independent_normals(SD).log_density()
+
+
+def waiting_chains(n_chains: int, **settings: Any) -> list[Any]:
+    """Chains that have come to where they pool for the first time."""
+    chains = make_chains(
+        NORMALS,
+        run_settings(dim=3, tune=1000, chains=n_chains, event_rate="tuned", sample_interval=None, **settings),
+    )
+    advance_until_they_wait(chains)
+    while not chains[0].stage.pools:
+        adapt_across_chains(chains)
+        advance_until_they_wait(chains)
+    return chains
+
+
+def advance_until_they_wait(chains: list[Any]) -> None:
+    for chain in chains:
+        while chain.advance(10_000) == Outcome.RUNNING:
+            pass
+        assert chain.outcome == Outcome.WAITING
+
+
+def situation_of(chain: Any) -> Situation:
+    return Situation(
+        chain.stages, chain.stage_index, chain.is_discrete, chain.integrator, chooses_integrator=True, counts_cost=True
+    )
