@@ -80,8 +80,10 @@ def paper(
 ) -> None:
     """Run the tables and figures of Tran & Kleppe (2024) again and compare cell by cell with what was published.
 
-    A run that was stopped continues where it was: finished cells are in files and are not run again.
+    A run that was stopped continues where it was: finished cells are in files and are not run again. The exit code is 1
+    if a number, a pooled test or a moment disagrees.
     """
+    from grhmc.paper.counts import console_lines, exit_code
     from grhmc.paper.figures import draw_figures
     from grhmc.paper.run_cells import plan_cells, run_programme
     from grhmc.paper.write_report import write_report
@@ -105,10 +107,13 @@ def paper(
     except KeyboardInterrupt:
         console.print("Stopped. Finished cells are kept: the same command goes on from there.")
         raise typer.Exit(130) from None
-    write_report(output, results, pictures, time.perf_counter() - began)
+    counts = write_report(output, results, pictures, time.perf_counter() - began)
+    for line in console_lines(counts):
+        console.print(line, highlight=False, markup=False)
     console.print(
         f"Wrote tables.csv, moments.csv, report.html and report.md to {output}", highlight=False, markup=False
     )
+    raise typer.Exit(exit_code(counts))
 
 
 def _check_targets(names: Sequence[str] | None) -> tuple[str, ...] | None:
