@@ -13,7 +13,9 @@ from grhmc.paper.cells import METHODS, Cell, CellResult
 from grhmc.paper.conclusion import decide, published_cells
 from grhmc.paper.conclusions import STATEMENTS, check_statements
 from grhmc.paper.counts import console_lines, count, exit_code
+from grhmc.paper.document import Picture
 from grhmc.paper.event_rate_effect import autocorrelation, effective_share, ess_ratio_of_rule, rate_factor_as_run
+from grhmc.paper.figure_ranking import draw_ranking
 from grhmc.paper.moments import Moment
 from grhmc.paper.pooled_moments import pooled_moment_tests
 from grhmc.paper.pooled_tests import pooled_ess_tests, pooled_scale_tests, scale_cells
@@ -21,6 +23,7 @@ from grhmc.paper.published import published_rows
 from grhmc.paper.ranking import Ranking
 from grhmc.paper.targets import TARGETS
 from grhmc.paper.verdicts import Row, Verdict, compare_cell
+from grhmc.paper.write_report import write_report
 
 
 def published_result(target: str = "G1", method: str = "isg", ess_ratio: float = 1.0, **changes) -> CellResult:
@@ -242,3 +245,19 @@ def test_the_exit_code_is_that_of_numbers_not_of_conclusions():
 def test_errors_of_our_sizes_come_from_trajectories():
     cells = conclusion.our_cells([published_result()])
     np.testing.assert_allclose(cells["G1", "isg"].ess_error, 0.03 * math.sqrt(10) / 10)
+
+
+def test_a_report_of_the_published_numbers_agrees_with_them_and_draws_its_ranking(tmp_path):
+    results = [published_result(target, method) for target in ("G1", "NG2") for method in METHODS]
+    picture = Picture(draw_ranking(tmp_path / "figures", results).path, "a picture")
+    counts = write_report(tmp_path, results, [picture], 1.0)
+    page = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "ISG > VARI > MCT" in page
+    assert "| holds | agree |" in page
+    assert page.count("ranking.png") == 2
+    # Made-up means are 0: the moments are what disagrees.
+    assert {one.kind for one in counts if one.n_disagree and one.decides_exit} == {"moments", "pooled tests"}
+    assert {one.kind: (one.n_agree, one.n_disagree) for one in counts}["S"] == (12, 0)
+    wrong = [dataclasses.replace(result, scale=1.05 * result.scale) for result in results]
+    pooled = {one.kind: one for one in write_report(tmp_path, wrong, [], 1.0)}["pooled tests"]
+    assert pooled.n_disagree > {one.kind: one for one in counts}["pooled tests"].n_disagree

@@ -9,7 +9,7 @@ import numpy as np
 from grhmc import datasets
 
 _PRIOR_VARIANCE = 100.0
-_BATCHES, _BATCH = 10, 2000
+_BATCHES, _BATCH = 10, 500
 
 
 @functools.cache
