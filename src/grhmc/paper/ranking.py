@@ -53,7 +53,7 @@ class Ranking:
 
     @property
     def verdict(self) -> Verdict:
-        """Disagreement if ours decides against a clear published lead; none if it leaves one open."""
+        """Disagreement if ours decides against a clear published lead; none if it leaves one open or there is none."""
         scores = [
             self._score(better, worse)
             for pair in combinations([method for method in self.ours if method in self.published], 2)
@@ -62,7 +62,7 @@ class Ranking:
         ]
         if any(score <= -DECIDED for score in scores):
             return Verdict.DISAGREE
-        return Verdict.AGREE if self.published and all(score >= DECIDED for score in scores) else Verdict.NONE
+        return Verdict.AGREE if scores and min(scores) >= DECIDED else Verdict.NONE
 
     def _score(self, better: str, worse: str) -> float:
         (a, a_error), (b, b_error) = self.ours[better], self.ours[worse]
