@@ -11,7 +11,7 @@ import pytest
 from grhmc.paper import conclusion, remarks
 from grhmc.paper.cells import METHODS, Cell, CellResult
 from grhmc.paper.conclusion import decide, published_cells
-from grhmc.paper.conclusions import STATEMENTS, check_statements
+from grhmc.paper.conclusions import STATEMENTS, check_statements, conclusions
 from grhmc.paper.counts import console_lines, count, exit_code
 from grhmc.paper.document import Picture
 from grhmc.paper.event_rate_effect import autocorrelation, effective_share, ess_ratio_of_rule, rate_factor_as_run
@@ -185,6 +185,21 @@ def test_a_bias_is_put_down_to_the_tolerance_only_if_a_tighter_run_is_without_it
     assert remarks.moment_remark(moment, loose, [loose, tight]) == remarks.TOLERANCE
     assert remarks.moment_remark(moment, loose, [loose]) == remarks.NOT_EXPLAINED
     assert remarks.moment_remark(moment, loose, [loose, biased]) == remarks.NOT_EXPLAINED
+
+
+def test_another_count_of_evaluations_explains_a_ranking_only_if_the_published_one_restores_it():
+    def remark(ess_ratio: float, costly: str) -> str:
+        results = [published_result("G3", method, ess_ratio if method == "isg" else 1.0) for method in METHODS]
+        results = [
+            dataclasses.replace(one, n_sampling=2 * one.n_sampling) if one.cell.method == costly else one
+            for one in results
+        ]
+        (lead,) = (one for one in conclusions(results) if "ISG beats VARI" in one.statement)
+        assert lead.verdict == Verdict.DISAGREE
+        return remarks.conclusion_remark(lead, results)
+
+    assert remark(1.0, "isg") == remarks.EVALUATIONS
+    assert remark(0.5, "mct") == remarks.NOT_EXPLAINED
 
 
 # ------------------------------------------------------------------ rankings, conclusions, counts
