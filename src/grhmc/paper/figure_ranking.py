@@ -32,7 +32,6 @@ def draw_ranking(directory: Path, results: Sequence[CellResult]) -> Picture:
     plain_log_axis(axis)
     axis.legend(fontsize=8, frameon=False, ncols=len(methods))
     caption = (
-        f"The worst coordinate's ESS per 100 000 evaluations, {results[0].cell.path}: ours with two standard errors, "
-        "hollow what was published."
+        "The worst coordinate's ESS per 100 000 evaluations: ours with two standard errors, hollow what was published."
     )
     return Picture(save(figure, directory / "ranking.png"), caption)

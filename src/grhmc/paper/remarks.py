@@ -39,7 +39,7 @@ LONG_EXCURSIONS = (
 )
 
 
-EVALUATIONS = "The integrator's evaluations: with the published counts, LSODA's, in place of ours our effective sizes say the same."
+EVALUATIONS = "The integrator's evaluations: over the published counts, LSODA's, in place of ours, our effective sizes say it too."
 
 
 def scale_remark(row: Row) -> str:

@@ -74,7 +74,7 @@ def write_report(
         blocks += section
         counts += of_section
     if pictures:
-        first = next(iter(paths.values()))
+        first = list({(r.cell.target, r.cell.method): r for r in reversed(results)}.values())[::-1]
         blocks += [Heading("Figures"), *pictures, draw_ranking(directory / "figures", first)]
     write_tables_csv(directory / "tables.csv", results)
     write_moments_csv(directory / "moments.csv", all_moments)
