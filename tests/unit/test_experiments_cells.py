@@ -70,7 +70,7 @@ def test_a_cell_is_the_same_after_saving_and_loading(tmp_path):
         {"tolerance": 1e-5},
         {"scale_down": 10},
         {"seed": 1},
-        {"u_turn_factor": 1.3},
+        {"event_rate_rule": "as_stated"},
     ],
 )
 def test_a_cell_with_any_other_setting_has_another_file(tmp_path, change):

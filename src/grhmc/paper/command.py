@@ -30,6 +30,13 @@ class Integrator(StrEnum):
     LSODA = "lsoda"
 
 
+class RuleOfEventRate(StrEnum):
+    """How the event rate is tuned."""
+
+    AS_RUN = "as_run"
+    AS_STATED = "as_stated"
+
+
 DEFAULT_INTEGRATORS = (Integrator.SPLITTING,)
 LIST_OPTIONS = ("--tables", "--target", "--method", "--integrator")
 
@@ -74,9 +81,10 @@ def paper(
     scale_down: Annotated[int, typer.Option(min=1, help="Sample shorter by this factor; tuning stays as long.")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     seed: Annotated[int, typer.Option(min=0)] = 2024,
-    u_turn_factor: Annotated[
-        float, typer.Option(help="c in the tuned event rate 1/(c τ): published 1; the published numbers look like 1.3.")
-    ] = 1.0,
+    event_rate_rule: Annotated[
+        RuleOfEventRate,
+        typer.Option(help="How the event rate is tuned: as for the published tables, or as the papers state it."),
+    ] = RuleOfEventRate.AS_RUN,
 ) -> None:
     """Run the tables and figures of Tran & Kleppe (2024) again and compare cell by cell with what was published.
 
@@ -96,7 +104,7 @@ def paper(
         tolerance=tolerance,
         scale_down=scale_down,
         seed=seed,
-        u_turn_factor=u_turn_factor,
+        event_rate_rule=event_rate_rule.value,
     )
     cells_directory = output / "cells"
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from grhmc.paper.cells import PAPER_TOLERANCE, Cell
 
 _EVENT_RATE = (
-    "The published event rates seem to have been lower than 1/τ: evaluations and effective sample sizes are those of "
-    "about 1/(1.3 τ) on every target (docs/paper.md). With --u-turn-factor 1.3 ours agree."
+    "The published event rates were lower than the stated rule gives, by a factor of about 1.3 on every target: what a "
+    "path took beyond its due refreshment was added to the next time to a U-turn (docs/paper.md)."
 )
 _TOLERANCE = (
     "The integrator's bias at this tolerance: about one part in a hundred of a variance. It shows because there are "
@@ -32,7 +32,7 @@ def remark(kind: str, cell: Cell, coordinate: str) -> str:
         return _TOLERANCE
     if kind == "ess" and cell.target in _FUNNELS and coordinate == "2":
         return _TAILS
-    if kind == "ess" and cell.u_turn_factor == 1.0:
+    if kind == "ess" and cell.event_rate_rule == "as_stated":
         return _EVENT_RATE
     return "No reason is known."
 

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from grhmc.paper.cells import LSODA, Cell, CellResult, default_tolerance, load_cell, save_cell
 from grhmc.paper.run_cell import run_cell
 from grhmc.paper.targets import TARGETS
+from grhmc.settings import EventRateRuleName
 
 _POLL_SECONDS = 0.2
 
@@ -27,7 +28,7 @@ def plan_cells(
     tolerance: float | None,
     scale_down: int,
     seed: int,
-    u_turn_factor: float = 1.0,
+    event_rate_rule: EventRateRuleName = "as_run",
 ) -> list[Cell]:
     """The cells of a run, by integrator, then in the order of the tables.
 
@@ -46,7 +47,7 @@ def plan_cells(
             tolerance=default_tolerance(integrator) if tolerance is None else tolerance,
             scale_down=scale_down,
             seed=seed,
-            u_turn_factor=u_turn_factor,
+            event_rate_rule=event_rate_rule,
         )
         for integrator in integrators
         for target in TARGETS.values()
