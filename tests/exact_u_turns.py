@@ -8,7 +8,7 @@ import numpy as np
 def u_turn_time(position: np.ndarray, momentum: np.ndarray) -> np.ndarray:
     """The first root of (q(t) − q(0))·p(t) on orbits of N(0, I); both arguments have shape (n, dim).
 
-    With u = t/2 the speed is, but for the factor 2 sin u, E cos u + R cos(3u + φ), where E is the mean of |p|² and |q|²,
+    With u = t/2 the speed is, but for the factor 2 sin u, E cos u + R cos(3u + φ): E is the mean of |p|² and |q|²,
     R cos φ half their difference and R sin φ = q·p. In x = tan u that is a cubic: its smallest positive root gives the
     time, or its most negative one where none is positive.
     """
@@ -32,11 +32,13 @@ def first_root(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def mean_log_time(dim: int, n: int = 300) -> float:
-    """E log τ over stationary starts of N(0, I), dim > 1, by quadrature: φ is uniform, 1 − (R/E)² is U^(2/(dim − 1))."""
+    """E log τ over stationary starts of N(0, I), dim > 1, by quadrature.
+
+    φ is uniform, and 1 − (R/E)² is U^(2/(dim − 1)) with U uniform.
+    """
     middle = (np.arange(n) + 0.5) / n
-    ratio, angle = (
-        grid.ravel() for grid in np.meshgrid(np.sqrt(1.0 - middle ** (2.0 / (dim - 1))), 2 * np.pi * middle)
-    )
+    ratios, angles = np.sqrt(1.0 - middle ** (2.0 / (dim - 1))), 2.0 * np.pi * middle
+    ratio, angle = (grid.ravel() for grid in np.meshgrid(ratios, angles))
     return float(np.log(first_root(ratio * np.cos(angle), ratio * np.sin(angle))).mean())
 
 

@@ -109,11 +109,17 @@ class LsodaProcess:
     # ------------------------------------------------------------------ stages
 
     def run_stage(
-        self, stage: Stage, draws: np.ndarray | None = None, integrals: tuple[str, ...] | None = None
+        self,
+        stage: Stage,
+        draws: np.ndarray | None = None,
+        integrals: tuple[str, ...] | None = None,
+        *,
+        integrals_run_on: bool = False,
     ) -> None:
         """Go through one stage; `draws`, shape (n_draws, dim), is filled if given.
 
-        `integrals` are those of the path in the state; by default what the stage's tuner needs.
+        `integrals` are those of the path in the state; by default what the stage's tuner needs. They start from 0 at
+        every event, or run on.
 
         Raises
         ------
@@ -131,7 +137,7 @@ class LsodaProcess:
         self.moments.forget()
         self._begin_rules()
         if integrals is not None:
-            self.dynamics.integrals = integrals
+            self.dynamics.begin_integrals(integrals, run_on=integrals_run_on)
         self._start_path()
         while self.time < self._end:
             self._advance()
@@ -139,7 +145,7 @@ class LsodaProcess:
 
     def _begin_rules(self) -> None:
         rule, rate = self._stage.scale, self._stage.event_rate
-        self.dynamics.integrals = _INTEGRALS[rule.tuner]
+        self.dynamics.begin_integrals(_INTEGRALS[rule.tuner])
         self._first_change = self.time + rule.first_change
         self._next_median = _NEVER
         self._start_crossings = _NEVER
@@ -237,7 +243,9 @@ class LsodaProcess:
             self.time - self._stretch_start, dynamics.split_integrals(self._state), dynamics.centre, dynamics.scale
         )
         self._stretch_start = self.time
-        self._state[2 * dynamics.dim :] = 0.0
+        if dynamics.integrals_run_on:
+            dynamics.integrals_at_restart = self._state[2 * dynamics.dim :].copy()
+        self._state[2 * dynamics.dim :] = dynamics.integrals_at_restart
 
     def _restart(self) -> None:
         """Go on from here with a fresh integrator."""

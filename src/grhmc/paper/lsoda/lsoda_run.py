@@ -67,6 +67,7 @@ def sample_with_lsoda(
     time_factor: float = 1.0,
     event_rate_rule: EventRateRuleName = "as_stated",
     integrals: tuple[str, ...] = (POSITION,),
+    integrals_run_on: bool = False,
 ) -> Trajectories:
     """Tune as published and sample, on SciPy's LSODA.
 
@@ -93,7 +94,9 @@ def sample_with_lsoda(
     event_rate_rule : {"as_stated", "as_run"}
         See `grhmc.PaperWarmup`.
     integrals : tuple of str
-        Path integrals in the state while sampling; they cost evaluations.
+        Path integrals in the state while sampling.
+    integrals_run_on : bool
+        Whether they run on over events, or start from 0 at each.
 
     Raises
     ------
@@ -137,7 +140,7 @@ def sample_with_lsoda(
             process.run_stage(stage)
         tuned = time.perf_counter()
         n_tuning = process.dynamics.n_evaluations
-        process.run_stage(final, rows, integrals)
+        process.run_stage(final, rows, integrals, integrals_run_on=integrals_run_on)
         seconds += tuned - began, time.perf_counter() - tuned
         processes.append(process)
         path_means.append(process.moments.mean.copy())
