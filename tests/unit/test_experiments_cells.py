@@ -175,15 +175,13 @@ def test_a_cell_that_fails_does_not_stop_the_others(tmp_path, monkeypatch, jobs)
 
     monkeypatch.setattr(run_cells, "run_cell", run)
     # Threads in the place of processes, which would not see the change.
-    monkeypatch.setattr(
-        run_cells, "ProcessPoolExecutor", lambda max_workers, mp_context: ThreadPoolExecutor(max_workers)
-    )
+    monkeypatch.setattr(run_cells, "ProcessPoolExecutor", lambda max_workers, **_: ThreadPoolExecutor(max_workers))
     cells = [CELL, dataclasses.replace(CELL, method="vari"), dataclasses.replace(CELL, method="mct")]
-    console = silent_console()
-    programme = run_programme(cells, tmp_path, jobs, console)
+    printed = io.StringIO()
+    programme = run_programme(cells, tmp_path, jobs, Console(file=printed))
     assert [result.cell for result in programme.results] == cells[1:]
     assert list(programme.failures) == [CELL]
-    assert "ZeroDivisionError: a broken target" in console.file.getvalue()
+    assert "ZeroDivisionError: a broken target" in printed.getvalue()
     assert load_cell(tmp_path, CELL) is None
 
 
