@@ -39,7 +39,10 @@ LONG_EXCURSIONS = (
 )
 
 
-EVALUATIONS = "The integrator's evaluations: over the published counts, LSODA's, in place of ours, our effective sizes say it too."
+EVALUATIONS = (
+    "The integrator's evaluations: over the published counts, LSODA's, in place of ours, our effective sizes rank the "
+    "methods as the statement does."
+)
 
 
 def scale_remark(row: Row) -> str:
@@ -77,8 +80,7 @@ def predicted_ess_ratio(row: Row, result: CellResult) -> float:
 
 def follows_stated_rule(cell: Cell) -> bool:
     """Whether λ was tuned by the rule as stated, rather than as the published programs ran it."""
-    rule = getattr(cell, "event_rate_rule", None)
-    return rule == "as_stated" if rule is not None else getattr(cell, "u_turn_factor", 1.0) == 1.0
+    return cell.event_rate_rule == "as_stated"
 
 
 def moment_remark(moment: Moment, result: CellResult, results: Sequence[CellResult]) -> str:
