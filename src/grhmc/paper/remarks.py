@@ -39,7 +39,10 @@ LONG_EXCURSIONS = (
 )
 
 
-EVALUATIONS = "The integrator's evaluations: over the published counts, LSODA's, in place of ours, our effective sizes say it too."
+EVALUATIONS = (
+    "The integrator's evaluations: over the published counts, LSODA's, in place of ours, our effective sizes rank the "
+    "methods as the statement does."
+)
 
 
 def scale_remark(row: Row) -> str:
