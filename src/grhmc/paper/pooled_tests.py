@@ -208,7 +208,7 @@ def pooled_ess_tests(rows: Sequence[Row]) -> list[PooledTest]:
     from scipy.special import ndtr
 
     tests = []
-    judged = [row for row in rows if row.ess_verdict != Verdict.NONE and _has_usable_ess_error(row.target)]
+    judged = [row for row in rows if row.published is not None and _has_usable_ess_error(row.target)]
     for method in dict.fromkeys(row.method for row in judged):
         cells: dict[str, list[Row]] = {}
         for row in judged:
