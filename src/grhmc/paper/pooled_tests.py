@@ -203,7 +203,8 @@ def pooled_ess_tests(rows: Sequence[Row]) -> list[PooledTest]:
     """Whether a method's effective sizes differ from the published ones on average.
 
     Targets whose ESS hangs on rare excursions or jumps have errors that no spread of ten trajectories shows (on F1 1.8
-    for 1 ± 0.2): those that are allowed more than 15 % are left out. Both rows of a cell share their event rates, so that they count as one.
+    for 1 ± 0.2): those that are allowed more than 15 % are left out. Both rows of a cell share their event
+    rates, so that they count as one.
     """
     from scipy.special import ndtr
 
