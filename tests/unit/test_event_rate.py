@@ -7,9 +7,15 @@ import math
 import numpy as np
 import pytest
 
+from exact_u_turns import mean_log_time, mean_log_time_with_overshoot, u_turn_time
 from grhmc.adaptation.paper_schedule import paper_stages
 from grhmc.adaptation.stage import EventRateRule, Stage
-from grhmc.adaptation.tuners.event_rate import init_event_rate_tuner, observe_u_turn, tuned_event_rate
+from grhmc.adaptation.tuners.event_rate import (
+    init_event_rate_tuner,
+    note_overshoot,
+    observe_u_turn,
+    tuned_event_rate,
+)
 from grhmc.adaptation.tuners.scale_from_moments import FIXED
 from grhmc.models.analytic import independent_normals
 from grhmc.run.cost import N_SCREENED
@@ -80,19 +86,64 @@ def tuned_chain(dim, stage, **settings):
 
 
 def exact_u_turn_times(dim, n_paths):
-    """First roots of (q - q_0)·p on orbits of N(0, I) from independent stationary starts, on a fine grid."""
-    rng = np.random.default_rng(3)
-    start, momentum = rng.normal(size=(2, n_paths, dim))
-    squares = [np.sum(a * b, axis=1) for a, b in ((start, start), (start, momentum), (momentum, momentum))]
-    times = np.linspace(0.0, 4.0 * np.pi, 4001)[1:, np.newaxis]
-    cosine, sine = np.cos(times), np.sin(times)
-    # With q = q_0 cos t + p_0 sin t and p = p_0 cos t - q_0 sin t, written out in the three inner products.
-    outward = (
-        -squares[0] * (cosine - 1.0) * sine
-        + squares[1] * ((cosine - 1.0) * cosine - sine * sine)
-        + squares[2] * sine * cosine
-    )
-    return times[np.argmax(outward <= 0.0, axis=0), 0]
+    """From independent stationary starts of N(0, I)."""
+    return u_turn_time(*np.random.default_rng(3).normal(size=(2, n_paths, dim)))
+
+
+def test_the_closed_form_is_the_first_root_on_a_fine_grid():
+    position, momentum = np.random.default_rng(4).normal(size=(2, 200, 3))
+    times = np.linspace(0.0, 2.0 * np.pi, 20_001)[1:, np.newaxis, np.newaxis]
+    later = position * np.cos(times) + momentum * np.sin(times)
+    speed = np.sum((later - position) * (momentum * np.cos(times) - position * np.sin(times)), axis=2)
+    on_grid = times[np.argmax(speed <= 0.0, axis=0), 0, 0]
+    np.testing.assert_allclose(u_turn_time(position, momentum), on_grid, atol=4e-4)
+
+
+@pytest.mark.parametrize(("dim", "as_stated", "as_run"), [(2, 0.471, 0.351), (10, 0.333, 0.261)])
+def test_the_event_rates_of_both_rules_on_normals(dim, as_stated, as_run):
+    # The stated one twice: by quadrature over the law of an orbit's shape, and from simulated starts.
+    log_times = np.log(exact_u_turn_times(dim, 20_000))
+    assert np.exp(-mean_log_time(dim)) == pytest.approx(as_stated, abs=0.001)
+    assert mean_log_time(dim) == pytest.approx(np.mean(log_times), abs=4.0 * np.std(log_times) / np.sqrt(20_000))
+    log_time, error = mean_log_time_with_overshoot(dim, 20_000)
+    assert np.exp(-log_time) == pytest.approx(as_run, rel=4.0 * error)
+
+
+def test_for_a_constant_time_the_overshoot_is_that_of_an_exponential():
+    # λ = 1/(c τ), with τ = 1: log c = E log(1 + max(1 − ℓ, 0)) for ℓ exponential with mean c.
+    tuner = init_event_rate_tuner(1.0)
+    rng = np.random.default_rng(5)
+    for _ in range(20_000):
+        length = rng.exponential(np.exp(tuner.log_time[0]))
+        observe_u_turn(tuner, 1.0, 1.0, 1.0, 1.0)
+        note_overshoot(tuner, max(0.0, 1.0 - length), max(0.0, 1.0 - length))
+    factor = np.exp(tuner.log_time[0])
+    share = np.linspace(0.0, 1.0, 100_001)
+    expected = np.trapezoid(np.log(2.0 - share) * np.exp(-share / factor) / factor, share)
+    # The spread of log(1 + overshoot) is 0.25; it falls to 0 for all lengths above 1.
+    assert np.log(factor) == pytest.approx(expected, abs=4.0 * 0.25 / np.sqrt(20_000))
+    assert factor == pytest.approx(1.26, abs=0.02)
+    # Used up by the next observation: without a new one τ counts alone.
+    observe_u_turn(tuner, 0.0, 0.0, 1.0, 1.0)
+    observe_u_turn(tuner, 0.0, 0.0, 1.0, 1.0)
+    assert tuner.log_time[0] == 0.0
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("counts_overshoot", [False, True], ids=["as stated", "as run"])
+@pytest.mark.parametrize("dim", [2, 10])
+def test_both_rules_find_their_event_rate_on_normals(dim, counts_overshoot):
+    rule = EventRateRule(tune=True, start=0.3, smoothing=1.0, prior_count=0.0, counts_overshoot=counts_overshoot)
+    stage = Stage("rate", 6000, draw_spacing=3.0, event_rate=rule)
+    tuner = tuned_chain(dim, stage, name="rkn64", tolerance=1e-6).process.rate_tuner
+    stated, (run, error) = mean_log_time(dim), mean_log_time_with_overshoot(dim, 20_000)
+    expected, other = (run, stated) if counts_overshoot else (stated, run)
+    # An overshoot and the next one share a path: their correlation at most doubles the variance of the mean.
+    standard_error = np.hypot(error, np.sqrt(2.0) * error * np.sqrt(20_000 / tuner.n_observed[0]))
+    assert tuner.log_time[0] == pytest.approx(expected, abs=4.0 * standard_error)
+    assert tuner.log_process_time[0] == pytest.approx(tuner.log_time[0], rel=1e-12)
+    # Negative control: the other rule's is far off.
+    assert abs(tuner.log_time[0] - other) > 8.0 * standard_error
 
 
 @pytest.mark.statistical
@@ -130,6 +181,7 @@ def test_the_paper_phase_starts_from_its_rate_and_counts_what_it_costs():
     chain = tuned_chain(3, stage)
     tuner, path, counters = chain.process.rate_tuner, chain.process.path[0], chain.process.counters[0]
     assert stage.event_rate.smoothing == 0.99
+    assert not stage.event_rate.counts_overshoot
     assert tuner.n_observed[0] > 50
     assert tuner.n_given_up[0] == 0
     # Gradients beyond due refreshments are counted, and are part of the total.

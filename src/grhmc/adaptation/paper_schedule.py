@@ -11,6 +11,7 @@ from grhmc.adaptation.tuners.mct import (
     SECOND_RUN_GAMMA,
 )
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
+from grhmc.settings import EventRateRuleName
 
 N_SAMPLES_FOR_MEDIAN = 5
 """P² needs five samples before it has an estimate."""
@@ -31,7 +32,7 @@ def paper_stages(
     event_rate: float = PAPER_EVENT_RATE,
     time_factor: float = 1.0,
     apply_at_crossing: bool = True,
-    u_turn_factor: float = 1.0,
+    event_rate_rule: EventRateRuleName = "as_stated",
 ) -> list[Stage]:
     """The tuning phases of Tran & Kleppe (2024), in process time.
 
@@ -47,8 +48,8 @@ def paper_stages(
         Multiplies all lengths.
     apply_at_crossing : bool
         MCT: change the scale at every crossing.
-    u_turn_factor : float
-        c in λ = 1/(c τ).
+    event_rate_rule : {"as_stated", "as_run"}
+        See `grhmc.PaperWarmup`.
 
     Raises
     ------
@@ -85,7 +86,7 @@ def paper_stages(
             start=event_rate,
             smoothing=PAPER_SMOOTHING,
             prior_count=math.inf,
-            u_turn_factor=u_turn_factor,
+            counts_overshoot=event_rate_rule == "as_run",
         )
         stages.append(_timed_stage("event rate", PAPER_EVENT_RATE_TIME * time_factor, ScaleRule(), rate_rule))
     return stages

@@ -70,6 +70,8 @@ class EventRateRule:
         See `observe_u_turn`.
     u_turn_factor : float
         c in λ = 1/(c τ).
+    counts_overshoot : bool
+        A path that is followed beyond its due refreshment lends what it overshot to the next path's time to a U-turn.
     search_time : float
         Process time after which a search for a U-turn is given up.
     """
@@ -79,6 +81,7 @@ class EventRateRule:
     smoothing: float = 1.0
     prior_count: float = 5.0
     u_turn_factor: float = 1.0
+    counts_overshoot: bool = False
     search_time: float = 100.0
 
 

@@ -26,7 +26,7 @@ def warmup_stages(settings: RunSettings, dim: int) -> list[Stage]:
             event_rate=warmup.event_rate if isinstance(rate, str) else float(rate),
             time_factor=warmup.time_factor,
             apply_at_crossing=warmup.apply_at_crossing,
-            u_turn_factor=warmup.u_turn_factor,
+            event_rate_rule=warmup.event_rate_rule,
         )
     return practical_stages(
         settings.tune,

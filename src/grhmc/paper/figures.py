@@ -18,7 +18,7 @@ from grhmc.paper.figure_tolerance import draw_tolerance
 def draw_figures(
     output: Path, cells_directory: Path, results: Sequence[CellResult], cores: int, console: Console
 ) -> list[Picture]:
-    """Draw what the results allow, into `output`/figures; with several integrators, from the first one's cells.
+    """Draw what the results allow, into `output`/figures; with several integrators, by each target's first one.
 
     Raises
     ------
@@ -26,7 +26,10 @@ def draw_figures(
         Without matplotlib.
     """
     directory = output / "figures"
-    first = [result for result in results if result.cell.path == results[0].cell.path]
+    by_name: dict[tuple[str, str], CellResult] = {}
+    for result in results:
+        by_name.setdefault((result.cell.target, result.cell.method), result)
+    first = list(by_name.values())
     pictures: list[Picture] = []
     for words, draw in (
         ("paths with a bad and a good S", lambda: draw_paths(directory, results[0].cell.seed)),

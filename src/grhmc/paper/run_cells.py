@@ -6,35 +6,42 @@ import multiprocessing
 import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from grhmc.paper.cells import LSODA, Cell, CellResult, default_tolerance, load_cell, save_cell
+from grhmc.paper.cells import LSODA, Cell, CellResult, default_integrator, default_tolerance, load_cell, save_cell
 from grhmc.paper.run_cell import run_cell
 from grhmc.paper.targets import TARGETS
+from grhmc.settings import EventRateRuleName
 
 _POLL_SECONDS = 0.2
 
 
 def plan_cells(
     *,
-    tables: Sequence[int],
+    tables: Sequence[int] | None = None,
     targets: Sequence[str] | None = None,
     methods: Sequence[str],
-    integrators: Sequence[str],
+    integrators: Sequence[str] | None,
     tolerance: float | None,
     scale_down: int,
     seed: int,
-    u_turn_factor: float = 1.0,
+    event_rate_rule: EventRateRuleName = "as_run",
 ) -> list[Cell]:
     """The cells of a run, by integrator, then in the order of the tables.
 
     Parameters
     ----------
+    tables : sequence of int or None
+        None: all.
     targets : sequence of str or None
         Of those in `tables`; None: all.
+    integrators : sequence of str or None
+        None: one for each target, `default_integrator`.
     tolerance : float or None
         None: each integrator's own, `default_tolerance`.
     """
@@ -42,21 +49,34 @@ def plan_cells(
         Cell(
             target=target.name,
             method=method,
-            integrator=integrator,
-            tolerance=default_tolerance(integrator) if tolerance is None else tolerance,
+            integrator=used,
+            tolerance=default_tolerance(used) if tolerance is None else tolerance,
             scale_down=scale_down,
             seed=seed,
-            u_turn_factor=u_turn_factor,
+            event_rate_rule=event_rate_rule,
         )
-        for integrator in integrators
+        for integrator in (integrators or (None,))
         for target in TARGETS.values()
-        if target.table in tables and (targets is None or target.name in targets)
+        if (tables is None or target.table in tables) and (targets is None or target.name in targets)
+        for used in (integrator or default_integrator(target.table),)
         for method in methods
     ]
 
 
-def run_programme(cells: Sequence[Cell], directory: Path, jobs: int, console: Console) -> list[CellResult]:
-    """Run the cells that have no file yet and return all results in the order of `cells`.
+def finished_cells(cells: Sequence[Cell], directory: Path) -> list[CellResult]:
+    """Results of those cells that have a file, in the order of `cells`."""
+    return [result for cell in cells if (result := load_cell(directory, cell)) is not None]
+
+
+class Programme(NamedTuple):
+    """What has become of cells: results in their order, and what those raised that failed."""
+
+    results: list[CellResult]
+    failures: dict[Cell, Exception]
+
+
+def run_programme(cells: Sequence[Cell], directory: Path, jobs: int, console: Console) -> Programme:
+    """Run the cells that have no file yet. One that fails does not keep others from running.
 
     Parameters
     ----------
@@ -71,8 +91,8 @@ def run_programme(cells: Sequence[Cell], directory: Path, jobs: int, console: Co
     ------
     KeyboardInterrupt
         If the user stopped the run; what is finished stays.
-    Exception
-        What a cell raised.
+    BrokenProcessPool
+        If a process was killed from outside.
     """
     found = {cell: load_cell(directory, cell) for cell in cells}
     missing = sorted((cell for cell in cells if found[cell] is None), key=_expected_cost, reverse=True)
@@ -80,16 +100,22 @@ def run_programme(cells: Sequence[Cell], directory: Path, jobs: int, console: Co
     if n_found:
         console.print(f"{n_found} of {len(cells)} cells are finished already.")
     if not missing:
-        return [result for result in found.values() if result is not None]
+        return Programme(finished_cells(cells, directory), {})
+    failures: dict[Cell, Exception] = {}
     with _CellProgress(len(cells), n_found, console) as progress:
         if jobs == 1:
             for cell in missing:
                 progress.started(cell)
-                found[cell] = result = _finish(cell, directory)
-                progress.finished(result)
+                try:
+                    found[cell] = result = _finish(cell, directory)
+                except Exception as error:
+                    failures[cell] = error
+                    progress.failed(cell, error)
+                else:
+                    progress.finished(result)
         else:
-            _run_in_processes(missing, directory, jobs, progress, found)
-    return [result for cell in cells if (result := found[cell]) is not None]
+            failures = _run_in_processes(missing, directory, jobs, progress, found)
+    return Programme([result for cell in cells if (result := found[cell]) is not None], failures)
 
 
 def _finish(cell: Cell, directory: Path) -> CellResult:
@@ -105,10 +131,12 @@ def _run_in_processes(
     jobs: int,
     progress: _CellProgress,
     found: dict[Cell, CellResult | None],
-) -> None:
+) -> dict[Cell, Exception]:
+    """Fills `found` and returns what cells raised."""
     # Processes rather than threads: LSODA and the effective sample sizes are Python. Started afresh rather than
     # forked: a fork of a process with compiled code and threads in it may hang.
     context = multiprocessing.get_context("spawn")
+    failures: dict[Cell, Exception] = {}
     waiting = list(missing)
     running: dict[Future[CellResult], Cell] = {}
     pool = ProcessPoolExecutor(max_workers=min(jobs, len(missing)), mp_context=context)
@@ -120,12 +148,21 @@ def _run_in_processes(
                 progress.started(cell)
             done, _ = wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
             for future in done:
-                found[running.pop(future)] = result = future.result()
-                progress.finished(result)
+                cell = running.pop(future)
+                try:
+                    found[cell] = result = future.result()
+                except BrokenProcessPool:
+                    raise
+                except Exception as error:
+                    failures[cell] = error
+                    progress.failed(cell, error)
+                else:
+                    progress.finished(result)
     except BaseException:
         _stop(pool)
         raise
     pool.shutdown()
+    return failures
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:
@@ -174,14 +211,19 @@ class _CellProgress:
         self._lines[cell] = self._bars.add_task(f"{cell.target} {cell.method.upper()}, {cell.path}", total=1)
 
     def finished(self, result: CellResult) -> None:
-        cell = result.cell
+        n_gradients = 1e-6 * (result.n_tuning.sum() + result.n_sampling.sum())
+        seconds = time.perf_counter() - self._began[result.cell]
+        self._ended(result.cell, f"{n_gradients:.1f} million gradients, {seconds:.1f} s")
+
+    def failed(self, cell: Cell, error: Exception) -> None:
+        self._ended(cell, f"failed, {type(error).__name__}: {error}")
+
+    def _ended(self, cell: Cell, words: str) -> None:
         self._n_finished += 1
         self._bars.remove_task(self._lines.pop(cell))
         self._bars.update(self._all, completed=self._n_finished)
         self._console.print(
-            f"[{self._n_finished}/{self._n_cells}] {cell.target} {cell.method.upper()}, {cell.path}: "
-            f"{1e-6 * (result.n_tuning.sum() + result.n_sampling.sum()):.1f} million gradients, "
-            f"{time.perf_counter() - self._began.pop(cell):.1f} s",
+            f"[{self._n_finished}/{self._n_cells}] {cell.target} {cell.method.upper()}, {cell.path}: {words}",
             markup=False,
             highlight=False,
         )

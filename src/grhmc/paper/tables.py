@@ -9,9 +9,12 @@ from pathlib import Path
 
 from grhmc._files import replacing
 from grhmc.paper.cells import Cell, CellResult
+from grhmc.paper.conclusion import Conclusion
 from grhmc.paper.document import Grid
 from grhmc.paper.moments import Moment
-from grhmc.paper.verdicts import Conclusion, Row, Verdict, compare_cell
+from grhmc.paper.pooled_tests import PooledTest
+from grhmc.paper.ranking import Ranking
+from grhmc.paper.verdicts import Row, Verdict, compare_cell
 
 
 def comparison_grid(rows: Sequence[Row]) -> Grid:
@@ -23,6 +26,8 @@ def comparison_grid(rows: Sequence[Row]) -> Grid:
         "S",
         "published",
         "difference / s.e.",
+        "",
+        "SD / published",
         "",
         "ESS",
         "published",
@@ -49,6 +54,8 @@ def _grid_row(row: Row) -> tuple[str | Verdict, ...]:
         f"{published.s_mean:.2f} ± {published.s_sd:.3f}" if published else "",
         _signed(row.s_difference),
         row.s_verdict,
+        f"{row.sd_ratio:.2f}" if published else "",
+        row.sd_verdict,
         f"{row.ess:,.0f}",
         f"{published.ess:,.0f}" if published else "",
         f"{row.ess_ratio:.2f}" if published else "",
@@ -95,8 +102,35 @@ def moments_grid(moments: Sequence[Moment]) -> Grid:
 
 def conclusions_grid(found: Sequence[Conclusion]) -> Grid:
     """The paper's statements and whether they hold here."""
-    rows = tuple((c.statement, c.evidence, Verdict.AGREE if c.holds else Verdict.DISAGREE) for c in found)
-    return Grid(("statement", "ours", ""), rows, n_labels=2)
+    words = {Verdict.AGREE: "holds", Verdict.DISAGREE: "contradicted", Verdict.NONE: "undecided"}
+    rows = tuple((c.statement, c.evidence, words[c.verdict], c.verdict) for c in found)
+    return Grid(("statement", "ours", "", ""), rows, n_labels=3)
+
+
+def pooled_grid(tests: Sequence[PooledTest]) -> Grid:
+    """The tests over all rows of a method."""
+    rows = tuple(
+        (test.method.upper() or "all", test.quantity, test.test, test.effect, f"{test.p_value:.2g}", test.verdict)
+        for test in tests
+    )
+    return Grid(("method", "of", "test", "found", "p", ""), rows, n_labels=4)
+
+
+def ranking_grid(found: Sequence[Ranking]) -> Grid:
+    """Methods by the worst coordinate's ESS per evaluation."""
+    methods = list(dict.fromkeys(method for ranking in found for method in ranking.ours))
+    columns = ["target"]
+    for method in methods:
+        columns += [method.upper(), "published"]
+    rows = []
+    for ranking in found:
+        row: list[str | Verdict] = [ranking.target]
+        for method in methods:
+            ours, published = ranking.ours.get(method), ranking.published.get(method)
+            row += ["" if ours is None else f"{ours[0]:.4g} ± {ours[1]:.2g}"]
+            row += ["" if published is None else f"{published:.4g}"]
+        rows.append((*row, ranking.order, ranking.published_order, ranking.verdict))
+    return Grid((*columns, "order", "published order", ""), tuple(rows))
 
 
 def write_tables_csv(path: Path, results: Sequence[CellResult]) -> None:
@@ -119,6 +153,8 @@ def _csv_row(result: CellResult, row: Row) -> dict[str, object]:
         "s_sd_published": published.s_sd if published else "",
         "s_difference_in_errors": row.s_difference,
         "s_verdict": row.s_verdict.value,
+        "s_sd_ratio": row.sd_ratio,
+        "s_sd_verdict": row.sd_verdict.value,
         "ess": row.ess,
         "ess_error": row.ess_error,
         "ess_published": published.ess if published else "",

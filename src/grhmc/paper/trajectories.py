@@ -44,7 +44,7 @@ def _with_own_integrator(cell: Cell, model: LogDensity, cores: int) -> Trajector
             cast(ContinuousIntegrator, cell.integrator),
             cell.tolerance,
             sample_interval=SAMPLE_INTERVAL,
-            warmup=PaperWarmup(u_turn_factor=cell.u_turn_factor, apply_at_crossing=cell.applies_at_crossing),
+            warmup=PaperWarmup(apply_at_crossing=cell.applies_at_crossing, event_rate_rule=cell.event_rate_rule),
         ),
         progress_bar=False,
         diagnose=False,  # the report compares the draws with what is known of the target
@@ -78,5 +78,5 @@ def _with_lsoda(cell: Cell, model: LogDensity) -> Trajectories:
         start=starting_points(cell, model.dim),
         seed=cell.seed,
         tolerance=cell.tolerance,
-        u_turn_factor=cell.u_turn_factor,
+        event_rate_rule=cell.event_rate_rule,
     )

@@ -6,13 +6,12 @@ The published number is itself one noisy run, so a difference is judged by the e
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
-from grhmc.paper.cells import LSODA, METHODS, TRAJECTORIES, CellResult
+from grhmc.paper.cells import LSODA, TRAJECTORIES, CellResult
 from grhmc.paper.published import PublishedRow, published_rows
 from grhmc.paper.targets import TARGETS
 
@@ -20,6 +19,11 @@ SCALE_STANDARD_ERRORS = 4.0
 SCALE_RELATIVE = 0.03
 SCALE_ROUNDING = 0.005
 """S agrees within the largest of four standard errors and 3 %, plus half a unit of the published last digit."""
+
+SD_RATIO_PROBABILITY = 1e-3
+"""The SDs of S over ten trajectories agree unless the F-test gives their ratio a smaller probability."""
+
+SD_ROUNDING = 0.0005
 
 EVALUATIONS_RELATIVE = 0.15
 """LSODA's evaluations per process time agree within this."""
@@ -55,6 +59,8 @@ class Row:
     published : PublishedRow or None
     counts_comparable : bool
         The integrator is the published one, so that its count of evaluations can be compared.
+    index : int
+        Of the coordinate in the model.
     """
 
     table: int
@@ -69,6 +75,7 @@ class Row:
     n_evaluations: float
     published: PublishedRow | None
     counts_comparable: bool
+    index: int = 0
 
     @property
     def ess_per_1e5(self) -> float:
@@ -94,6 +101,24 @@ class Row:
             return Verdict.NONE
         allowed = max(SCALE_STANDARD_ERRORS * self._s_error, SCALE_RELATIVE * self.published.s_mean) + SCALE_ROUNDING
         return _verdict(abs(self.s_mean - self.published.s_mean) <= allowed)
+
+    @property
+    def sd_ratio(self) -> float:
+        """Our SD of S over the published one; nan without a published row."""
+        return math.nan if self.published is None else self.s_sd / max(self.published.s_sd, 1e-300)
+
+    @property
+    def sd_verdict(self) -> Verdict:
+        """Whether S varies over trajectories as published, by the F-test; the published SD within its last digit."""
+        if self.published is None or TARGETS[self.target].exact is None:
+            return Verdict.NONE  # the regressions' extremes may be other coordinates
+        from scipy.special import fdtr, fdtrc  # of the extra `paper`
+
+        closest = min(max(self.s_sd, self.published.s_sd - SD_ROUNDING), self.published.s_sd + SD_ROUNDING)
+        ratio = (self.s_sd / max(closest, 1e-300)) ** 2
+        freedom = TRAJECTORIES - 1
+        tail = min(fdtr(freedom, freedom, ratio), fdtrc(freedom, freedom, ratio))
+        return _verdict(bool(2.0 * tail >= SD_RATIO_PROBABILITY))
 
     @property
     def ess_difference(self) -> float:
@@ -149,6 +174,7 @@ def compare_cell(result: CellResult) -> list[Row]:
             n_evaluations=float(result.n_sampling.sum()) * factor,
             published=published_rows().get((target.name, result.cell.method, coordinate)),
             counts_comparable=result.cell.integrator == LSODA,
+            index=j,
         )
         for coordinate, j in listed
     ]
@@ -162,82 +188,3 @@ def worst_per_1e5(result: CellResult) -> float:
 def narrow_part_per_1e5(result: CellResult) -> float:
     """ESS of the share of draws in a funnel's narrow part, q1 below its 5 % point, per 100 000 evaluations."""
     return 1e5 * float(result.ess_probability[0, 0]) / float(result.n_sampling.sum())
-
-
-@dataclass(frozen=True)
-class Conclusion:
-    """One of the paper's statements about the methods, and whether our numbers say the same.
-
-    Attributes
-    ----------
-    target : str
-    statement : str
-    evidence : str
-    holds : bool
-    """
-
-    target: str
-    statement: str
-    evidence: str
-    holds: bool
-
-
-def conclusions(results: Sequence[CellResult]) -> list[Conclusion]:
-    """Check the paper's statements on the cells of one integrator, as far as these have been run."""
-    by_name = {(result.cell.target, result.cell.method): result for result in results}
-    found: list[Conclusion] = []
-    for target in ("G3", "NG2", "F2"):
-        if {(target, "isg"), (target, "vari")} <= by_name.keys():
-            isg, vari = worst_per_1e5(by_name[target, "isg"]), worst_per_1e5(by_name[target, "vari"])
-            found.append(
-                Conclusion(
-                    target,
-                    f"On {target}, ISG beats VARI in the worst coordinate's ESS per evaluation.",
-                    f"ISG {isg:.3g}, VARI {vari:.3g} per 100 000",
-                    isg > vari,
-                )
-            )
-    for target in ("G1", "G2", "G4"):
-        if all((target, method) in by_name for method in METHODS):
-            found.append(_same_scale(target, [by_name[target, method] for method in METHODS]))
-    if all(("NG3", method) in by_name for method in METHODS):
-        first = {method: float(by_name["NG3", method].scale[:, 0].mean()) for method in METHODS}
-        found.append(
-            Conclusion(
-                "NG3",
-                "On NG3, MCT's S₁ is the largest: it sees the time between the modes.",
-                ", ".join(f"{method.upper()} {value:.2f}" for method, value in first.items()),
-                max(first, key=lambda method: first[method]) == "mct",
-            )
-        )
-    if all(("F2", method) in by_name for method in METHODS):
-        for words, measure in (
-            ("by the worst coordinate's ESS per evaluation", worst_per_1e5),
-            ("in the funnel's narrow part, by the ESS per evaluation of P(q1 ≤ its 5 % point)", narrow_part_per_1e5),
-        ):
-            value = {method: measure(by_name["F2", method]) for method in METHODS}
-            found.append(
-                Conclusion(
-                    "F2",
-                    f"On F2, the methods rank ISG > MCT > VARI {words}.",
-                    ", ".join(f"{method.upper()} {value[method]:.3g}" for method in METHODS),
-                    value["isg"] > value["mct"] > value["vari"],
-                )
-            )
-    return found
-
-
-def _same_scale(target: str, results: Sequence[CellResult]) -> Conclusion:
-    means = np.array([result.scale.mean(axis=0) for result in results])
-    errors = np.array([result.scale.std(axis=0, ddof=1) / math.sqrt(TRAJECTORIES) for result in results])
-    largest_difference = float(np.max(np.ptp(means, axis=0) / means.mean(axis=0)))
-    # The methods share seeds, and on a normal a path that makes VARI's S large makes ISG's small: their errors add up.
-    two_largest = np.sort(errors, axis=0)[-2:].sum(axis=0)
-    within_error = np.ptp(means, axis=0) <= SCALE_STANDARD_ERRORS * two_largest
-    within_share = np.ptp(means, axis=0) <= SCALE_RELATIVE * means.mean(axis=0)
-    return Conclusion(
-        target,
-        f"On {target}, the three methods find the same S.",
-        f"largest difference {100 * largest_difference:.1f} %",
-        bool(np.all(within_error | within_share)),
-    )

@@ -12,17 +12,26 @@ import numpy as np
 from grhmc import __version__
 from grhmc._files import replace_text
 from grhmc.paper.cells import LSODA, CellResult
+from grhmc.paper.conclusions import conclusions
+from grhmc.paper.counts import Count, count
 from grhmc.paper.document import Block, Bullets, Grid, Heading, Paragraph, Picture, to_html, to_markdown
+from grhmc.paper.figure_ranking import draw_ranking
 from grhmc.paper.moments import Moment, cell_moments
-from grhmc.paper.remarks import CONCLUSION_REMARKS, remark
+from grhmc.paper.pooled_moments import pooled_moment_tests
+from grhmc.paper.pooled_tests import LEVEL, PooledTest, ScaleCell, pooled_ess_tests, pooled_scale_tests, scale_cells
+from grhmc.paper.power import smallest_visible
+from grhmc.paper.ranking import rankings
+from grhmc.paper.remark_list import remarks_on_conclusions, remarks_on_numbers
 from grhmc.paper.tables import (
     comparison_grid,
     conclusions_grid,
     moments_grid,
+    pooled_grid,
+    ranking_grid,
     write_moments_csv,
     write_tables_csv,
 )
-from grhmc.paper.verdicts import Row, Verdict, compare_cell, conclusions
+from grhmc.paper.verdicts import Row, Verdict, compare_cell
 
 _TABLE_TITLES = {
     1: "Gaussian targets",
@@ -32,7 +41,9 @@ _TABLE_TITLES = {
 }
 
 
-def write_report(directory: Path, results: Sequence[CellResult], pictures: Sequence[Picture], seconds: float) -> None:
+def write_report(
+    directory: Path, results: Sequence[CellResult], pictures: Sequence[Picture], seconds: float
+) -> list[Count]:
     """Write `tables.csv`, `moments.csv`, `report.html` and `report.md` into `directory`.
 
     Parameters
@@ -43,7 +54,13 @@ def write_report(directory: Path, results: Sequence[CellResult], pictures: Seque
     pictures : sequence of Picture
     seconds : float
         Wall clock of this run, for the report.
+
+    Returns
+    -------
+    list of Count
+        Verdicts by integrator and kind.
     """
+    counts: list[Count] = []
     paths = _by_path(results)
     blocks: list[Block] = [
         Heading("The tables of Tran & Kleppe (2024), run again", 1),
@@ -53,13 +70,17 @@ def write_report(directory: Path, results: Sequence[CellResult], pictures: Seque
     for path, of_path in paths.items():
         moments = _all_moments(of_path)
         all_moments += [(of_path[0].cell, moment) for moment in moments]
-        blocks += _path_section(path, of_path, moments)
+        section, of_section = _path_section(path, of_path, moments, results)
+        blocks += section
+        counts += of_section
     if pictures:
-        blocks += [Heading("Figures"), *pictures]
+        first = list({(r.cell.target, r.cell.method): r for r in reversed(results)}.values())[::-1]
+        blocks += [Heading("Figures"), *pictures, draw_ranking(directory / "figures", first)]
     write_tables_csv(directory / "tables.csv", results)
     write_moments_csv(directory / "moments.csv", all_moments)
     replace_text(directory / "report.html", to_html(blocks))
     replace_text(directory / "report.md", to_markdown(blocks, directory))
+    return counts
 
 
 def _by_path(results: Sequence[CellResult]) -> dict[str, list[CellResult]]:
@@ -83,7 +104,8 @@ def _introduction(results: Sequence[CellResult], seconds: float) -> list[Block]:
         Paragraph(
             "S agrees if the means over ten trajectories differ by no more than four standard errors of the difference "
             "or 3 %, whichever is more, plus half a unit of the published last digit. An effective sample size agrees "
-            "within 15 %, or 30 % on NG2, NG3 and F1; on F2 it is shown without a verdict. Standard errors of an ESS "
+            "within 15 %, or 30 % on NG2, NG3 and F1; on F2 it is shown without a verdict. The SDs of S agree if "
+            "the F-test gives their ratio a probability of 0.001 or more. Standard errors of an ESS "
             "come from its spread over our ten trajectories; the published one is taken to be as uncertain."
         ),
         Paragraph(
@@ -103,23 +125,39 @@ def _introduction(results: Sequence[CellResult], seconds: float) -> list[Block]:
     return blocks
 
 
-def _path_section(path: str, results: Sequence[CellResult], moments: Sequence[Moment]) -> list[Block]:
+def _path_section(
+    path: str, results: Sequence[CellResult], moments: Sequence[Moment], all_results: Sequence[CellResult]
+) -> tuple[list[Block], list[Count]]:
     rows = [row for result in results for row in compare_cell(result)]
     blocks: list[Block] = [Heading(path), _summary(rows, moments)]
     for table in sorted({row.table for row in rows}):
         of_table = [row for row in rows if row.table == table]
         blocks += [Heading(f"Table {table}: {_TABLE_TITLES.get(table, '')}", 3), comparison_grid(of_table)]
-    remarks = _remarks(results, moments)
+    cells = scale_cells(results)
+    tests = [*pooled_scale_tests(cells), *pooled_ess_tests(rows), *pooled_moment_tests(moments)]
+    blocks += _pooled_section(tests, cells)
+    remarks = remarks_on_numbers(results, moments, all_results)
     if remarks:
         blocks += [Heading("Where ours and the published numbers disagree", 3), Bullets(tuple(remarks))]
     found = conclusions(results)
     if found:
-        blocks += [Heading("The paper's conclusions", 3), conclusions_grid(found)]
-        reasons = {
-            c.target: CONCLUSION_REMARKS[c.target] for c in found if not c.holds and c.target in CONCLUSION_REMARKS
-        }
+        blocks += [
+            Heading("The paper's conclusions", 3),
+            Paragraph("A ranking is decided by two standard errors of the difference; a smaller one is undecided."),
+            conclusions_grid(found),
+        ]
+        reasons = remarks_on_conclusions(found, results)
         if reasons:
-            blocks.append(Bullets(tuple(f"{target}: {text}" for target, text in reasons.items())))
+            blocks.append(Bullets(tuple(reasons)))
+    ranked = rankings(results)
+    blocks += [
+        Heading("Methods ranked by ESS per evaluation", 3),
+        Paragraph(
+            "ESS per 100 000 evaluations of the worst coordinate. Ours disagrees where it decides against a published "
+            "lead of more than a tenth."
+        ),
+        ranking_grid(ranked),
+    ]
     if results[0].cell.integrator == LSODA:
         blocks += [Heading("Evaluations, where S agrees", 3), _counts(rows)]
     blocks += [
@@ -131,7 +169,34 @@ def _path_section(path: str, results: Sequence[CellResult], moments: Sequence[Mo
         ),
         moments_grid(moments),
     ]
-    return blocks
+    judged = [moment for moment in moments if moment.judged]
+    return blocks, [
+        count(path, "S", [row.s_verdict for row in rows]),
+        count(path, "SD of S", [row.sd_verdict for row in rows]),
+        count(path, "ESS", [row.ess_verdict for row in rows]),
+        count(path, "evaluations", [row.count_verdict for row in rows]),
+        count(path, "pooled tests", [test.verdict for test in tests]),
+        count(path, "moments", [Verdict.AGREE if moment.agrees else Verdict.DISAGREE for moment in judged]),
+        count(path, "conclusions", [one.verdict for one in found], decides_exit=False),
+        count(path, "rankings", [one.verdict for one in ranked], decides_exit=False),
+    ]
+
+
+def _pooled_section(tests: Sequence[PooledTest], cells: Sequence[ScaleCell]) -> list[Block]:
+    if not tests:
+        return []
+    visible = "; ".join(
+        f"{one.method.upper()} {100 * one.shift:.1f} % in S, a factor of {one.sd_ratio:.2f} in its SD"
+        for one in smallest_visible(cells)
+    )
+    return [
+        Heading("All rows of a method together", 3),
+        Paragraph(
+            f"Errors too small for any single row. A test disagrees below p = {LEVEL}. What the same error in every "
+            f"row would have to be for these tests to find it in nine runs of ten: {visible or 'nothing is compared'}."
+        ),
+        pooled_grid(tests),
+    ]
 
 
 def _summary(rows: Sequence[Row], moments: Sequence[Moment]) -> Paragraph:
@@ -145,32 +210,6 @@ def _summary(rows: Sequence[Row], moments: Sequence[Moment]) -> Paragraph:
         f"{ess_verdicts.count(Verdict.AGREE)} of {len(ess_verdicts)}; {sum(moment.agrees for moment in judged)} of "
         f"{len(judged)} moments are within four standard errors.{gain}"
     )
-
-
-def _remarks(results: Sequence[CellResult], moments: Sequence[Moment]) -> list[str]:
-    """What disagrees, grouped by the reason."""
-    by_reason: dict[str, list[str]] = {}
-    for result in results:
-        cell = result.cell
-        label = f"{cell.target} {cell.method.upper()}"
-        for row in compare_cell(result):
-            if row.published is None:
-                continue
-            if row.s_verdict == Verdict.DISAGREE:
-                words = f"{label} {row.coordinate}, S {row.s_mean:.3f} where {row.published.s_mean:.2f} is published"
-                by_reason.setdefault(remark("scale", cell, row.coordinate), []).append(words)
-            if row.ess_verdict == Verdict.DISAGREE:
-                words = f"{label} {row.coordinate}, ESS {row.ess_ratio:.2f} times the published one"
-                by_reason.setdefault(remark("ess", cell, row.coordinate), []).append(words)
-        wrong = [m for m in moments if (m.target, m.method) == (cell.target, cell.method) and not m.agrees]
-        if wrong:
-            worst = max(wrong, key=lambda moment: abs(moment.z))
-            words = (
-                f"{label}, {len(wrong)} of its moments, most of all the {worst.quantity} of {worst.name}, "
-                f"{worst.estimate:.4f} for {worst.expected:.4f} ({worst.z:+.1f} s.e.)"
-            )
-            by_reason.setdefault(remark("moment", cell, worst.name), []).append(words)
-    return [f"{reason} This concerns {'; '.join(words)}." for reason, words in by_reason.items()]
 
 
 def _counts(rows: Sequence[Row]) -> Grid:

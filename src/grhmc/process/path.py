@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grhmc._jit import inner_kernel, kernel
-from grhmc.adaptation.tuners.event_rate import observe_u_turn
+from grhmc.adaptation.tuners.event_rate import note_overshoot, observe_u_turn
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.density_call import evaluate_force
 from grhmc.dynamics.nystrom_step import attempt_step
@@ -133,8 +133,14 @@ def small_orbit(kinetic_energy: float, force: np.ndarray) -> float:
 
 
 @inner_kernel
-def look_for_u_turn(process: Process, duration: float) -> None:
-    """Note the time of the U-turn if it lies in this step, or give up a search that has lasted too long."""
+def look_for_u_turn(process: Process, duration: float) -> tuple[float, float]:
+    """Note the time of the U-turn if it lies in this step, or give up a search that has lasted too long.
+
+    Returns
+    -------
+    float, float
+        From the path's start to its U-turn: the integral of the base rate, and process time. 0 where there is none.
+    """
     path, settings, step = process.path[0], process.settings[0], process.step
     elapsed = path.time - path.start_time
     if outward_speed(step.end_position, process.path_start[0], step.end_momentum) <= 0.0:
@@ -148,9 +154,11 @@ def look_for_u_turn(process: Process, duration: float) -> None:
             elapsed + fraction * duration,
         )
         path.searching_u_turn = 0
-    elif elapsed + duration > settings.u_turn_search_time:
+        return integral, elapsed + fraction * duration
+    if elapsed + duration > settings.u_turn_search_time:
         process.rate_tuner.n_given_up[0] += 1
         path.searching_u_turn = 0
+    return 0.0, 0.0
 
 
 @inner_kernel
@@ -184,7 +192,10 @@ def follow_to_u_turn(process: Process) -> int:
             process.rate_tuner.n_given_up[0] += 1
             path.searching_u_turn = 0
         elif verdict == ACCEPTED:
-            look_for_u_turn(process, duration)
+            to_u_turn, time_to_u_turn = look_for_u_turn(process, duration)
+            if settings.counts_overshoot == 1 and time_to_u_turn > 0.0:
+                beyond = time_to_u_turn - (time - path.start_time)
+                note_overshoot(process.rate_tuner, max(0.0, to_u_turn - integral), max(0.0, beyond))
             path.rate_integral += rate_integral(settings.rate, step, duration, 1.0, process.scratch[0])
             path.time += duration
             move_to_end(step)

@@ -129,6 +129,7 @@ SETTINGS_DTYPE = np.dtype(
         ("rate_smoothing", "f8"),
         ("rate_prior_count", "f8"),
         ("u_turn_factor", "f8"),
+        ("counts_overshoot", "i8"),  # of a path beyond its due refreshment, in the next time to a U-turn
         ("u_turn_search_time", "f8"),
         ("end_time", "f8"),  # process time at which the stage ends
         ("end_gradients", "i8"),  # and gradients, but for those at draws, at which it does, if that is sooner

@@ -125,6 +125,7 @@ def kernel_settings(settings: RunSettings, stage: Stage, start: StageStart) -> d
         "rate_smoothing": event_rate.smoothing,
         "rate_prior_count": event_rate.prior_count,
         "u_turn_factor": event_rate.u_turn_factor,
+        "counts_overshoot": event_rate.counts_overshoot,
         "u_turn_search_time": event_rate.search_time,
         # The stage's end, and what is recorded until then
         "end_time": start.time + stage.n_draws * spacing,

@@ -14,6 +14,7 @@ Momentum = Literal["persistent", "fresh"]
 LengthLaw = Literal["uniform", "exponential"]
 EventRateKind = Literal["constant", "arc_length"]
 WarmupName = Literal["practical", "paper"]
+EventRateRuleName = Literal["as_stated", "as_run"]
 
 SCALES: tuple[Scale, ...] = get_args(Scale)
 METRICS: tuple[Metric, ...] = get_args(Metric)
@@ -24,6 +25,7 @@ MOMENTA: tuple[Momentum, ...] = get_args(Momentum)
 LENGTH_LAWS: tuple[LengthLaw, ...] = get_args(LengthLaw)
 EVENT_RATE_KINDS: tuple[EventRateKind, ...] = get_args(EventRateKind)
 WARMUPS: tuple[WarmupName, ...] = get_args(WarmupName)
+EVENT_RATE_RULES: tuple[EventRateRuleName, ...] = get_args(EventRateRuleName)
 
 SYMPLECTIC_INTEGRATORS = ("splitting", "leapfrog")
 """Of the discrete process: steps of one size preserve volume and can be reversed."""

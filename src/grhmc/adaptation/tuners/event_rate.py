@@ -26,6 +26,9 @@ class EventRateTuner(NamedTuple):
         Searches that found a U-turn, and those that ran out of time.
     n_gradients : ndarray of int
         Gradients spent beyond due refreshments.
+    overshoot, process_overshoot : ndarray
+        By how much the last path's U-turn lay beyond its due refreshment, where the next time to a U-turn is to count
+        it (`EventRateRule.counts_overshoot`); otherwise 0.
     """
 
     log_time: np.ndarray
@@ -33,6 +36,8 @@ class EventRateTuner(NamedTuple):
     n_observed: np.ndarray
     n_given_up: np.ndarray
     n_gradients: np.ndarray
+    overshoot: np.ndarray
+    process_overshoot: np.ndarray
 
 
 def init_event_rate_tuner(event_rate: float) -> EventRateTuner:
@@ -44,7 +49,16 @@ def init_event_rate_tuner(event_rate: float) -> EventRateTuner:
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
+        np.zeros(1),
+        np.zeros(1),
     )
+
+
+@kernel
+def note_overshoot(tuner: EventRateTuner, rate_integral: float, process_time: float) -> None:
+    """How far beyond its due refreshment a path was followed, for the next time to a U-turn; updates `tuner`."""
+    tuner.overshoot[0] = rate_integral
+    tuner.process_overshoot[0] = process_time
 
 
 @kernel
@@ -58,7 +72,8 @@ def observe_u_turn(
     """Record one U-turn: s <- β s + (1 − β) log τ; updates `tuner`.
 
     The gain is the larger of 1 − `smoothing` and 1/(n + `prior_count`): the published rule has β = 0.99 and an
-    infinite prior count; β = 1 with a finite one gives the running mean of a window, started at the old value.
+    infinite prior count; β = 1 with a finite one gives the running mean of a window, started at the old value. An
+    overshoot noted before is added to τ, and used up.
 
     References
     ----------
@@ -66,8 +81,10 @@ def observe_u_turn(
     """
     tuner.n_observed[0] += 1
     gain = max(1.0 - smoothing, 1.0 / (tuner.n_observed[0] + prior_count))
-    tuner.log_time[0] += gain * (np.log(rate_integral) - tuner.log_time[0])
+    tuner.log_time[0] += gain * (np.log(rate_integral + tuner.overshoot[0]) - tuner.log_time[0])
+    process_time += tuner.process_overshoot[0]
     tuner.log_process_time[0] += gain * (np.log(process_time) - tuner.log_process_time[0])
+    note_overshoot(tuner, 0.0, 0.0)
 
 
 @kernel

@@ -13,6 +13,6 @@ def isg_scale(position_variance: float, squared_gradient: float) -> float:
 
     References
     ----------
-    Tran & Kleppe (2024), equation 2.12.
+    Tran & Kleppe (2024), section 3.
     """
     return 1.0 / np.sqrt(squared_gradient)

@@ -23,7 +23,7 @@ K0 = 10.0
 FIRST_RUN_GAMMA = 10.0
 SECOND_RUN_GAMMA = 25.0
 SECOND_RUN_ANCHOR_FACTOR = 1.1
-"""The published settings (Tran & Kleppe 2024, section 3.3)."""
+"""The published settings (Tran & Kleppe 2024, Appendix A)."""
 
 _JUST_AFTER = 1e-9
 # Of a step: where the search for a coordinate's next crossing begins, so that it does not find the same one again.
@@ -110,7 +110,7 @@ def observe_crossing(tuner: CrossingTimeTuner, coordinate: int, time: float, tar
 
     References
     ----------
-    Tran & Kleppe (2024), section 3.3.
+    Tran & Kleppe (2024), section 3 and Appendix A.
     """
     tuner.side[coordinate] = -tuner.side[coordinate]
     tuner.n_crossings[coordinate] += 1

@@ -13,6 +13,6 @@ def vari_scale(position_variance: float, squared_gradient: float) -> float:
 
     References
     ----------
-    Tran & Kleppe (2024), equation 2.11.
+    Tran & Kleppe (2024), section 3.
     """
     return np.sqrt(position_variance)

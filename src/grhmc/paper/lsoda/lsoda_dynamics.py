@@ -22,7 +22,8 @@ class LsodaDynamics:
     """Right side of the augmented system, and solvers for it.
 
     The state is (q̄, p̄) and the integrals that are wanted, dim numbers each: they are error-controlled like the path
-    itself, and cost evaluations accordingly. Those of the published counts fit ∫q̄ in the sampling phase.
+    itself. What that costs depends on where they start (docs/paper.md): from 0 at each event, ∫q̄² costs up to a fifth
+    more evaluations; one that runs on over events soon is so large that its relative tolerance leaves steps alone.
 
     Parameters
     ----------
@@ -36,6 +37,8 @@ class LsodaDynamics:
         m and S; replaced, not updated, when they change.
     integrals : tuple of str
         Which integrals follow q̄ and p̄ in the state.
+    integrals_run_on : bool
+        Go on with their values after a restart, rather than from 0.
     n_evaluations : int
         Right sides evaluated so far.
     """
@@ -46,13 +49,18 @@ class LsodaDynamics:
         self.dim = model.dim
         self.centre = np.zeros(model.dim)
         self.scale = np.ones(model.dim)
-        self.integrals: tuple[str, ...] = (POSITION,)
+        self.begin_integrals((POSITION,))
         self.n_evaluations = 0
         self._solver_class = import_lsoda()
         self._function = DENSITY_PROTOTYPE(model.address)
         # Buffers whose addresses stay the same: most of a call's time would go into looking them up.
         self._q, self._gradient, self._log_density = np.zeros(model.dim), np.zeros(model.dim), np.zeros(1)
         self._addresses = (self._q.ctypes.data, self._gradient.ctypes.data, self._log_density.ctypes.data)
+
+    def begin_integrals(self, names: tuple[str, ...], *, run_on: bool = False) -> None:
+        """Choose the integrals of the state, and start them at 0."""
+        self.integrals, self.integrals_run_on = names, run_on
+        self.integrals_at_restart = np.zeros(len(names) * self.dim)
 
     def __call__(self, _time: float, state: np.ndarray) -> np.ndarray:
         """The derivative of the state."""
@@ -80,13 +88,13 @@ class LsodaDynamics:
         return np.concatenate(parts)
 
     def solver(self, time: float, position: np.ndarray, momentum: np.ndarray) -> LSODA:
-        """A fresh solver at a state, its integrals at zero."""
-        state = np.concatenate([position, momentum, np.zeros(len(self.integrals) * self.dim)])
+        """A fresh solver at a state, its integrals at `integrals_at_restart`."""
+        state = np.concatenate([position, momentum, self.integrals_at_restart])
         return self._solver_class(self, time, state, np.inf, rtol=self.tolerance, atol=self.tolerance)
 
     def split_integrals(self, state: np.ndarray) -> dict[str, np.ndarray]:
-        """The integrals in a state, by name, shape (dim,) each."""
-        parts = state[2 * self.dim :].reshape(len(self.integrals), self.dim)
+        """What the integrals have gained since the restart, by name, shape (dim,) each."""
+        parts = (state[2 * self.dim :] - self.integrals_at_restart).reshape(len(self.integrals), self.dim)
         return dict(zip(self.integrals, parts, strict=True))
 
 

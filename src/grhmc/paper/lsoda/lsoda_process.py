@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE
-from grhmc.adaptation.tuners.event_rate import init_event_rate_tuner, observe_u_turn, tuned_event_rate
+from grhmc.adaptation.tuners.event_rate import (
+    init_event_rate_tuner,
+    note_overshoot,
+    observe_u_turn,
+    tuned_event_rate,
+)
 from grhmc.adaptation.tuners.mct import (
     CrossingTimeTuner,
     init_crossing_time_tuner,
@@ -103,8 +108,18 @@ class LsodaProcess:
 
     # ------------------------------------------------------------------ stages
 
-    def run_stage(self, stage: Stage, draws: np.ndarray | None = None) -> None:
+    def run_stage(
+        self,
+        stage: Stage,
+        draws: np.ndarray | None = None,
+        integrals: tuple[str, ...] | None = None,
+        *,
+        integrals_run_on: bool = False,
+    ) -> None:
         """Go through one stage; `draws`, shape (n_draws, dim), is filled if given.
+
+        `integrals` are those of the path in the state; by default what the stage's tuner needs. They start from 0 at
+        every event, or run on.
 
         Raises
         ------
@@ -121,6 +136,8 @@ class LsodaProcess:
         self._next_history = self.time if stage.is_warmup else _NEVER
         self.moments.forget()
         self._begin_rules()
+        if integrals is not None:
+            self.dynamics.begin_integrals(integrals, run_on=integrals_run_on)
         self._start_path()
         while self.time < self._end:
             self._advance()
@@ -128,7 +145,7 @@ class LsodaProcess:
 
     def _begin_rules(self) -> None:
         rule, rate = self._stage.scale, self._stage.event_rate
-        self.dynamics.integrals = _INTEGRALS[rule.tuner]
+        self.dynamics.begin_integrals(_INTEGRALS[rule.tuner])
         self._first_change = self.time + rule.first_change
         self._next_median = _NEVER
         self._start_crossings = _NEVER
@@ -210,7 +227,7 @@ class LsodaProcess:
         """Draw when the next event falls due, note where the path begins, and restart the integrator."""
         self._due = self.time + self.rng.standard_exponential() / self.event_rate
         self._path_start = self.position.copy()
-        self._path_start = self.time
+        self._path_start_time = self.time
         self._searching = hasattr(self, "_stage") and self._stage.event_rate.tune
         self._restart_solver()
 
@@ -226,7 +243,9 @@ class LsodaProcess:
             self.time - self._stretch_start, dynamics.split_integrals(self._state), dynamics.centre, dynamics.scale
         )
         self._stretch_start = self.time
-        self._state[2 * dynamics.dim :] = 0.0
+        if dynamics.integrals_run_on:
+            dynamics.integrals_at_restart = self._state[2 * dynamics.dim :].copy()
+        self._state[2 * dynamics.dim :] = dynamics.integrals_at_restart
 
     def _restart(self) -> None:
         """Go on from here with a fresh integrator."""
@@ -272,12 +291,15 @@ class LsodaProcess:
     def _look_for_u_turn(self, interpolate: _Interpolant, since: float, until: float, state: np.ndarray) -> None:
         rule = self._stage.event_rate
         if self._outward_speed(state) <= 0.0:
-            low = since if since > self._path_start else since + 1e-3 * (until - since)
+            low = since if since > self._path_start_time else since + 1e-3 * (until - since)
             turn = _bisect(lambda time: self._outward_speed(interpolate(time)), low, until)
-            elapsed = turn - self._path_start
+            elapsed = turn - self._path_start_time
             observe_u_turn(self.rate_tuner, rule.smoothing, rule.prior_count, elapsed, elapsed)
+            overshoot = max(0.0, turn - self._due)
+            if rule.counts_overshoot:
+                note_overshoot(self.rate_tuner, overshoot, overshoot)
             self._searching = False
-        elif until - self._path_start > rule.search_time:
+        elif until - self._path_start_time > rule.search_time:
             self.rate_tuner.n_given_up[0] += 1
             self._searching = False
 

@@ -12,8 +12,10 @@ from grhmc.adaptation.paper_schedule import PAPER_EVENT_RATE, paper_stages
 from grhmc.adaptation.stage import sampling_stage
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, SCALE_TUNERS
 from grhmc.argument_checks import check_choice, check_count
+from grhmc.paper.lsoda.lsoda_dynamics import POSITION
 from grhmc.paper.lsoda.lsoda_process import LsodaProcess
 from grhmc.run.seeds import chain_generators
+from grhmc.settings import EventRateRuleName
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
@@ -63,7 +65,9 @@ def sample_with_lsoda(
     tolerance: float = 1e-6,
     event_rate: float | None = None,
     time_factor: float = 1.0,
-    u_turn_factor: float = 1.0,
+    event_rate_rule: EventRateRuleName = "as_stated",
+    integrals: tuple[str, ...] = (POSITION,),
+    integrals_run_on: bool = False,
 ) -> Trajectories:
     """Tune as published and sample, on SciPy's LSODA.
 
@@ -87,8 +91,12 @@ def sample_with_lsoda(
         Fixed λ; tuned by default.
     time_factor : float
         Multiplies the lengths of the tuning phases.
-    u_turn_factor : float
-        c in the tuned λ = 1/(c τ).
+    event_rate_rule : {"as_stated", "as_run"}
+        See `grhmc.PaperWarmup`.
+    integrals : tuple of str
+        Path integrals in the state while sampling.
+    integrals_run_on : bool
+        Whether they run on over events, or start from 0 at each.
 
     Raises
     ------
@@ -111,7 +119,7 @@ def sample_with_lsoda(
         tune_event_rate=event_rate is None,
         event_rate=rate,
         time_factor=time_factor,
-        u_turn_factor=u_turn_factor,
+        event_rate_rule=event_rate_rule,
     )
     final = sampling_stage(draws, sample_interval, 1.0)
     generators = chain_generators(seed, len(start))
@@ -132,7 +140,7 @@ def sample_with_lsoda(
             process.run_stage(stage)
         tuned = time.perf_counter()
         n_tuning = process.dynamics.n_evaluations
-        process.run_stage(final, rows)
+        process.run_stage(final, rows, integrals, integrals_run_on=integrals_run_on)
         seconds += tuned - began, time.perf_counter() - tuned
         processes.append(process)
         path_means.append(process.moments.mean.copy())
