@@ -21,10 +21,11 @@ from grhmc.outcomes import InitializationError, Outcome, SamplingError
 from grhmc.plotting import plot_crossing_times, plot_ess_comparison, plot_scale_history, plot_trace_with_events
 from grhmc.results.summaries import summary
 from grhmc.sampling import sample
-from grhmc.settings import Continuous, Discrete, PaperWarmup
+from grhmc.settings import MCT, Continuous, Discrete, PaperWarmup
 from grhmc.tuned import Tuned, tune
 
 __all__ = [
+    "MCT",
     "Comparison",
     "Continuous",
     "Discrete",

@@ -42,6 +42,7 @@ from grhmc.run.snapshots import Watch
 from grhmc.run.starting_points import find_start, parse_init
 from grhmc.settings import (
     GRADIENT_BUDGET,
+    MCT,
     Metric,
     MetricSettings,
     Process,
@@ -74,7 +75,7 @@ ELSEWHERE = {
 def sample(
     model: Any,
     *,
-    scale: Scale | Sequence[float] | np.ndarray = "geo",
+    scale: Scale | MCT | Sequence[float] | np.ndarray = "geo",
     metric: Metric = "auto",
     max_rank: int | None = None,
     draws: int = 1000,
@@ -103,7 +104,7 @@ def sample(
     model : LogDensity, pymc.Model or bridgestan.StanModel
         A log density made by `from_stan`, `from_pymc`, `from_numba`, `from_python`, `from_pointer`, ...; or a model of
         another package as it is.
-    scale : {"geo", "isg", "vari", "mct", "identity"} or array of shape (dim,)
+    scale : {"geo", "isg", "vari", "mct", "identity"}, MCT or array of shape (dim,)
         How the diagonal scale is tuned: by integrated squared gradients ("isg"), by marginal variances ("vari"), by the
         geometric mean of these two, by median crossing times, or not at all; numbers fix it.
     metric : {"auto", "diagonal", "low_rank"}
