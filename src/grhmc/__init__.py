@@ -24,10 +24,11 @@ from grhmc.results.summaries import summary
 from grhmc.run.chain_snapshot import ChainSnapshot
 from grhmc.sampling import sample
 from grhmc.sampling_run import SamplingRun
-from grhmc.settings import Continuous, Discrete, PaperWarmup
+from grhmc.settings import MCT, Continuous, Discrete, PaperWarmup
 from grhmc.tuned import Tuned, tune
 
 __all__ = [
+    "MCT",
     "ChainSnapshot",
     "Comparison",
     "Continuous",

@@ -28,6 +28,7 @@ from grhmc.running import Callback, Run, finish
 from grhmc.sampling_run import SamplingRun
 from grhmc.settings import (
     GRADIENT_BUDGET,
+    MCT,
     Metric,
     MetricSettings,
     Process,
@@ -62,7 +63,7 @@ ELSEWHERE = {
 def sample(
     model: Any,
     *,
-    scale: Scale | Sequence[float] | np.ndarray = "geo",
+    scale: Scale | MCT | Sequence[float] | np.ndarray = "geo",
     metric: Metric = "auto",
     max_rank: int | None = None,
     draws: int | None = None,
@@ -98,7 +99,7 @@ def sample(
     model : LogDensity, pymc.Model or bridgestan.StanModel
         A log density made by `from_stan`, `from_pymc`, `from_numba`, `from_python`, `from_pointer`, ...; or a model of
         another package as it is.
-    scale : {"geo", "isg", "vari", "mct", "identity"} or array of shape (dim,)
+    scale : {"geo", "isg", "vari", "mct", "identity"}, MCT or array of shape (dim,)
         How the diagonal scale is tuned: by integrated squared gradients ("isg"), by marginal variances ("vari"), by the
         geometric mean of these two, by median crossing times, or not at all; numbers fix it.
     metric : {"auto", "diagonal", "low_rank"}

@@ -26,7 +26,7 @@ def crossing_times(name: str, scale: np.ndarray, seed: int = 1) -> np.ndarray:
 
 
 def standard_error(times: np.ndarray) -> np.ndarray:
-    """Of a mean time between crossings: as if crossings were independent, and paths are more regular than that."""
+    """Of a mean time between crossings, as if these were independent. They come in clusters where S is far off."""
     return times / np.sqrt(4.0 * TIME / times)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import grhmc
 from grhmc.adaptation.paper_schedule import paper_stages
 from grhmc.adaptation.tuners.mct import (
     earliest_crossing,
@@ -164,3 +165,22 @@ def test_crossing_times_of_a_gaussian_settle_at_the_target(at_crossing):
     # A crossing time's spread is about its size; 8000/π of them: 2 % a standard error.
     np.testing.assert_allclose(tuning["crossing_time"], TARGET, rtol=0.08)
     np.testing.assert_allclose(tuning["scale"], sd, rtol=0.15)
+
+
+@pytest.mark.statistical
+def test_a_target_of_ones_own_gives_scales_in_proportion():
+    # Independent normals cross their medians every π sd/S.
+    model = independent_normals(np.array([1.0, 5.0])).log_density()
+    for target in (np.pi, 0.5 * np.pi):
+        result = grhmc.sample(
+            model,
+            scale=grhmc.MCT(target_crossing_time=target),
+            draws=1,
+            chains=2,
+            seed=1,
+            process=grhmc.Continuous("rkn64", 1e-4, warmup="paper", event_rate=0.2, sample_interval=1.0),
+            progress_bar=False,
+            diagnose=False,
+        )
+        scale = result["tuning"]["scale"].to_numpy().mean(axis=0)
+        np.testing.assert_allclose(scale, np.array([1.0, 5.0]) * np.pi / target, rtol=0.15)

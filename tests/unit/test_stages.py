@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import grhmc
 from grhmc.adaptation.paper_schedule import paper_stages
 from grhmc.adaptation.schedule import FEWEST_DRAWS_TO_HEAT, practical_stages
 from grhmc.adaptation.stage import Stage, hot_temperature
+from grhmc.adaptation.stages_of_run import warmup_stages
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, GEO, ISG, MCT, VARI
+from grhmc.settings import RunSettings, ScaleSettings
 
 
 def practical(n_tune: int, tuner: int) -> list[Stage]:
@@ -69,3 +72,49 @@ def test_no_window_is_hot_where_there_is_no_time_to_cool() -> None:
 def test_hot_momenta_have_so_many_standard_deviations_more_energy(dim: int) -> None:
     extra = 0.5 * dim * (hot_temperature(dim) - 1.0)
     assert extra / np.sqrt(0.5 * dim) == pytest.approx(12.0 * np.sqrt(2.0))
+
+
+@pytest.mark.parametrize("warmup", ["practical", grhmc.PaperWarmup()])
+def test_mct_with_its_default_settings_is_mct(warmup):
+    stages = [
+        warmup_stages(RunSettings(draws=1000, tune=1000, scale=scale, process=grhmc.Continuous(warmup=warmup)), 3)
+        for scale in (ScaleSettings.parse("mct", 3), ScaleSettings.parse(grhmc.MCT(), 3))
+    ]
+    assert any(stage.scale.tuner == MCT for stage in stages[0])
+    assert stages[0] == stages[1]
+
+
+def test_every_setting_of_mct_reaches_the_stages_that_it_is_for():
+    own = grhmc.MCT(
+        target_crossing_time=2.0,
+        gamma=5.0,
+        second_gamma=50.0,
+        anchor_factor=1.0,
+        kappa=0.9,
+        k0=3.0,
+        median_spacing=0.5,
+        burn_share=0.1,
+    )
+    settings = RunSettings(
+        draws=1, tune=1, scale=ScaleSettings.parse(own, 3), process=grhmc.Continuous(warmup=grhmc.PaperWarmup())
+    )
+    first, second = [stage.scale for stage in warmup_stages(settings, 3) if stage.scale.tuner == MCT]
+    for rule in (first, second):
+        assert (rule.target_crossing_time, rule.kappa, rule.k0, rule.median_spacing) == (2.0, 0.9, 3.0, 0.5)
+    assert (first.gamma, first.anchor_factor, first.first_change) == (5.0, 0.0, 100.0)
+    assert (second.gamma, second.anchor_factor, second.first_change) == (50.0, 1.0, 500.0)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"kappa": 0.5}, {"kappa": 1.1}, {"gamma": 0.0}, {"target_crossing_time": -1.0}, {"burn_share": 1.0}]
+)
+def test_a_wrong_setting_of_mct_is_named(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        grhmc.MCT(**wrong)
+
+
+def test_a_median_needs_five_samples_before_crossings_count():
+    scale = ScaleSettings.parse(grhmc.MCT(median_spacing=20.0), 3)
+    settings = RunSettings(draws=1, tune=1, scale=scale, process=grhmc.Continuous(warmup=grhmc.PaperWarmup()))
+    with pytest.raises(ValueError, match="median_spacing is 20"):
+        warmup_stages(settings, 3)

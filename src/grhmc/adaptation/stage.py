@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from grhmc.adaptation.tuners.mct import FIRST_RUN_GAMMA
+from grhmc.adaptation.tuners.mct import FIRST_RUN_GAMMA, K0, KAPPA
 from grhmc.adaptation.tuners.scale_from_moments import FIXED
 from grhmc.settings import TARGET_CROSSING_TIME
 
@@ -38,6 +38,8 @@ class ScaleRule:
         MCT: process times.
     gamma : float
         MCT: dual averaging's γ.
+    kappa, k0 : float
+        MCT: dual averaging's κ and k0.
     anchor_factor : float
         MCT: dual averaging's μ as a multiple of log S at the stage's start.
     finds_directions : bool
@@ -53,6 +55,8 @@ class ScaleRule:
     target_crossing_time: float = TARGET_CROSSING_TIME
     median_spacing: float = 1.0
     gamma: float = FIRST_RUN_GAMMA
+    kappa: float = KAPPA
+    k0: float = K0
     anchor_factor: float = 0.0
     finds_directions: bool = False
 

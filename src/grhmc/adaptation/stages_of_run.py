@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grhmc.adaptation.crossing_time_settings import with_crossing_time_settings
 from grhmc.adaptation.paper_schedule import paper_stages
 from grhmc.adaptation.schedule import practical_stages
 from grhmc.adaptation.stage import Stage, sampling_stage
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 
 def warmup_stages(settings: RunSettings, dim: int) -> list[Stage]:
     """The warm-up these settings ask for, practical or published."""
+    stages = _warmup_stages(settings, dim)
+    if settings.scale.mct is None:
+        return stages
+    return with_crossing_time_settings(stages, settings.scale.mct, is_paper=settings.warmup is not None)
+
+
+def _warmup_stages(settings: RunSettings, dim: int) -> list[Stage]:
     tuner = SCALE_TUNERS.get(settings.scale.tuner, FIXED)
     warmup = settings.warmup
     if isinstance(warmup, PaperWarmup):

@@ -35,6 +35,9 @@ no gradients are spent where it is smaller than this for all coordinates."""
 GRADIENT_SHARE = 0.03
 """Of the run's gradients: what this may cost, but for the fewest draws that say anything."""
 
+FEWEST_JUDGED = 1000
+"""Draws of all chains together: the spread of fewer may be off by chance, which their effective sample size tells."""
+
 _FEWEST_DRAWS, _MOST_DRAWS = 400, 800
 _N_PARTS = 10
 _MOST_COORDINATES = 4
@@ -61,7 +64,7 @@ def find_uneven_exploration(
     """
     n_chains, n_draws, _ = draws.shape
     n_wanted = int(np.clip(GRADIENT_SHARE * n_gradients, _FEWEST_DRAWS, _MOST_DRAWS))
-    if n_chains * n_draws < n_wanted or not all_finite(draws):
+    if n_chains * n_draws < max(n_wanted, FEWEST_JUDGED) or not all_finite(draws):
         return []
     errors = variance_errors(draws)
     if not errors.max(initial=0.0) > SUSPICIOUS_VARIANCE_ERROR:

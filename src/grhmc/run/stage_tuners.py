@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from grhmc.adaptation.stage import FORGET, EventRateRule, ScaleRule
+from grhmc.adaptation.tuners.dual_averaging import init_dual_averaging
 from grhmc.adaptation.tuners.event_rate import init_event_rate_tuner
 from grhmc.adaptation.tuners.mct import init_crossing_time_tuner
 from grhmc.adaptation.tuners.moments import begin_window, forget
@@ -31,7 +32,12 @@ def begin_scale_tuner(process: Process, rule: ScaleRule) -> None:
 def renew_crossing_time_tuner(process: Process, rule: ScaleRule) -> None:
     """Start MCT's tuner at the present scale."""
     scale = process.standardization.scale
-    process.crossing = init_crossing_time_tuner(scale, gamma=rule.gamma, anchor=rule.anchor_factor * np.log(scale))
+    log_scale = np.log(scale)
+    process.crossing = init_crossing_time_tuner(scale)._replace(
+        averaging=init_dual_averaging(
+            log_scale, rule.anchor_factor * log_scale, gamma=rule.gamma, kappa=rule.kappa, k0=rule.k0
+        )
+    )
 
 
 def begin_event_rate_tuner(process: Process, rule: EventRateRule) -> None:

@@ -1,5 +1,6 @@
 """Every setting of a run, validated on construction. Frozen: what a chain was started with cannot change under it."""
 
+from grhmc.settings.mct import MCT
 from grhmc.settings.metric import MetricSettings
 from grhmc.settings.names import (
     CONTINUOUS_INTEGRATORS,
@@ -31,6 +32,7 @@ __all__ = [
     "DEFAULT_TARGET_ACCEPT",
     "DEFAULT_TOLERANCES",
     "GRADIENT_BUDGET",
+    "MCT",
     "SCALES",
     "SYMPLECTIC_INTEGRATORS",
     "TARGET_CROSSING_TIME",

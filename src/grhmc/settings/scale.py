@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grhmc.argument_checks import as_vector, check_choice
+from grhmc.settings.mct import MCT
 from grhmc.settings.names import SCALES
 
 
@@ -21,14 +22,19 @@ class ScaleSettings:
         One of ``"geo"``, ``"isg"``, ``"vari"``, ``"mct"``, ``"identity"``, ``"fixed"``.
     fixed : ndarray, shape (dim,), or None
         The user's scale, in the units of the parameters, for ``"fixed"``.
+    mct : MCT or None
+        The user's settings of ``"mct"``; None: the published ones.
     """
 
     tuner: str = "geo"
     fixed: np.ndarray | None = None
+    mct: MCT | None = None
 
     @classmethod
-    def parse(cls, scale: str | Sequence[float] | np.ndarray, dim: int) -> ScaleSettings:
-        """From a user's argument: a name, or positive numbers, one per coordinate."""
+    def parse(cls, scale: str | MCT | Sequence[float] | np.ndarray, dim: int) -> ScaleSettings:
+        """From a user's argument: a name, MCT with its settings, or positive numbers, one per coordinate."""
+        if isinstance(scale, MCT):
+            return cls("mct", mct=scale)
         if isinstance(scale, str):
             check_choice("scale", scale, SCALES, f", or an array of {dim} positive numbers")
             return cls(scale)

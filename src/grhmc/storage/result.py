@@ -195,7 +195,7 @@ def _write_variables(
         counts: dict[str, int] = {}
         group, arrays, is_complete = root.create_group(POSTERIOR, overwrite=True), {}, True
         for record in records:
-            for first in range(0, n_draws, rows):
+            for first in range(0, max(n_draws, 1), rows):
                 draws = store.draws_of(record.chain, first, min(first + rows, n_draws))
                 part = posterior_group(POSTERIOR, [record], model, draws[np.newaxis], counts, interruptible)
                 if part is None:
