@@ -328,7 +328,8 @@ def kill_again_and_again(folder: Path, n_draws: int, n_kills: int, seconds: tupl
     script, place = folder / "slow_model.py", folder / "run.zarr"
     script.write_text(SCRIPT)
     chance = random.Random(3)
-    assert not any([run_until_killed(script, place, n_draws, chance.uniform(*seconds)) for _ in range(n_kills)])
+    for _ in range(n_kills):
+        assert not run_until_killed(script, place, n_draws, chance.uniform(*seconds))
     spec = importlib.util.spec_from_file_location(script.stem, script)
     assert spec is not None
     assert spec.loader is not None

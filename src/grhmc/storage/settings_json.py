@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grhmc.settings import Continuous, Discrete, MetricSettings, PaperWarmup, RunSettings, ScaleSettings, StopRule
+from grhmc.settings import MCT, Continuous, Discrete, MetricSettings, PaperWarmup, RunSettings, ScaleSettings, StopRule
 from grhmc.settings.run import StepLimits
 
 _PROCESSES = {"Discrete": Discrete, "Continuous": Continuous}
@@ -24,7 +24,11 @@ def settings_to_json(settings: RunSettings) -> dict[str, Any]:
     return written | {
         "seed": list(settings.seed) if isinstance(settings.seed, tuple) else settings.seed,
         "process": {"kind": type(settings.process).__name__, **process},
-        "scale": {"tuner": settings.scale.tuner, "fixed": None if fixed is None else np.asarray(fixed).tolist()},
+        "scale": {
+            "tuner": settings.scale.tuner,
+            "fixed": None if fixed is None else np.asarray(fixed).tolist(),
+            "mct": None if settings.scale.mct is None else dataclasses.asdict(settings.scale.mct),
+        },
         "metric": dataclasses.asdict(settings.metric),
         "limits": dataclasses.asdict(settings.limits),
         "stop": dataclasses.asdict(settings.stop),
@@ -40,10 +44,11 @@ def settings_from_json(written: Mapping[str, Any]) -> RunSettings:
         process["warmup"] = PaperWarmup(**process["warmup"])
     scale = fields["scale"]
     fixed = None if scale["fixed"] is None else np.array(scale["fixed"], dtype=np.float64)
+    mct = None if scale["mct"] is None else MCT(**scale["mct"])
     fields |= {
         "seed": tuple(fields["seed"]) if isinstance(fields["seed"], list) else fields["seed"],
         "process": make(**process),
-        "scale": ScaleSettings(scale["tuner"], fixed),
+        "scale": ScaleSettings(scale["tuner"], fixed, mct),
         "metric": MetricSettings(**fields["metric"]),
         "limits": StepLimits(**fields["limits"]),
         "stop": StopRule(**fields["stop"]),
