@@ -131,7 +131,7 @@ def extend(
     before = saved.settings
     settings = replace(
         before,
-        draws=_draws_made(saved) + draws,
+        draws=_longer(saved, draws),
         interval_draws=before.draws_per_interval,
         cores=cores,
         progress_bar=progress_bar,
@@ -159,15 +159,13 @@ def _load(store: str | os.PathLike[str], model: Any, path_functions: PathFunctio
     return saved
 
 
-def _draws_made(saved: SavedRun) -> int:
-    """Draws of each chain: all that the run was to make, or as many as it had when a rule ended it."""
-    made = [int(state["process.cursors"]["draw_index"][0]) for state in saved.states]
-    return min(saved.settings.draws, *made) if _is_sampling(saved) else saved.settings.draws
-
-
-def _is_sampling(saved: SavedRun) -> bool:
+def _longer(saved: SavedRun, draws: int) -> int:
+    """Draws of each chain with those to add: to what the chains have, of a run that was ended while it sampled."""
     n_stages = len(stages_of_run(saved.settings, saved.description["model"]["dim"]))
-    return all(int(state["stage_index"]) == n_stages - 1 for state in saved.states)
+    if any(int(state["stage_index"]) < n_stages - 1 for state in saved.states):
+        return saved.settings.draws + draws
+    made = [int(state["process.cursors"]["draw_index"][0]) for state in saved.states]
+    return max(min(made) + draws, *made)
 
 
 def _go_on(

@@ -43,7 +43,9 @@ class Look:
 
 
 class Looks:
-    """Looks at the draws of a run at numbers of draws that depend on nothing else, so that its end can be repeated.
+    """Looks at the draws of a run at numbers of draws that are always the same, so that its end can be repeated.
+
+    A run that goes on from disk has its looks again from the first, at the draws that are there.
 
     Parameters
     ----------
@@ -61,28 +63,28 @@ class Looks:
         self._parts: list[dict[str, np.ndarray]] = []
         self._n_read = 0
         self._thinning = 1
+        self._next = FIRST_LOOK
         self.is_met = False
 
     def begin(self, chains: Sequence[Chain]) -> None:
         """Tell chains when to pause first, and how many gradients each may spend."""
         if self._rule.looks:
-            self._pause_after(FIRST_LOOK, chains)
+            self._pause(chains)
         if self._rule.max_gradients is not None:
             for chain in chains:
                 chain.most_gradients = max(1, self._rule.max_gradients // len(chains))
 
     def goes_on(self, chains: Sequence[Chain]) -> bool:
         """Look at the draws that all chains have by now; False if they are good enough."""
-        n_draws = min(chain.n_draws for chain in chains)
-        if any(chain.n_draws > n_draws and not chain.is_paused for chain in chains):
+        if any(chain.n_draws < self._next for chain in chains):  # one has come to an end of its own
             return False
-        worst = self._figures(chains, n_draws)
-        self._seen.append(Look(n_draws, worst))
+        self._seen.append(Look(self._next, self._figures(chains, self._next)))
         self.is_met = len(self._seen) >= LOOKS_IN_A_ROW and all(
             self._is_good(look.worst) for look in self._seen[-LOOKS_IN_A_ROW:]
         )
         if not self.is_met:
-            self._pause_after(math.ceil(GROWTH * n_draws), chains)
+            self._next = math.ceil(GROWTH * self._next)
+            self._pause(chains)
         return not self.is_met
 
     def attributes(self) -> dict[str, Any]:
@@ -114,9 +116,9 @@ class Looks:
         has_rhat = self._rule.rhat is None or worst.rhat <= self._rule.rhat
         return has_ess and has_rhat
 
-    def _pause_after(self, n_draws: int, chains: Sequence[Chain]) -> None:
+    def _pause(self, chains: Sequence[Chain]) -> None:
         for chain in chains:
-            chain.pauses_at = n_draws if n_draws < self._n_draws else NO_LIMIT
+            chain.pauses_at = self._next if self._next < self._n_draws else NO_LIMIT
 
     def _figures(self, chains: Sequence[Chain], n_draws: int) -> Worst:
         """The worst figures of all variables, over the draws up to `n_draws`.

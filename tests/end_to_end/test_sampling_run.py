@@ -81,7 +81,7 @@ def test_a_run_pauses_is_looked_into_goes_on_and_stops(model):
 def test_a_run_on_disk_is_looked_into(model, tmp_path, monkeypatch):
     from grhmc.storage import run_store
 
-    monkeypatch.setattr(run_store, "rows_of_chunk", lambda dim, n_draws: 40)
+    monkeypatch.setattr(run_store, "rows_of_chunk", lambda dim: 40)
     run = start(model, store=tmp_path / "run.zarr", draws=2000)
     wait_for(lambda: n_draws(run) > 100)
     inside = run.inspect()

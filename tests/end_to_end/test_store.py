@@ -36,7 +36,7 @@ def _often(monkeypatch):
     """A checkpoint after every block, and chunks of few draws."""
     monkeypatch.setattr(checkpoints, "INTERVAL_SECONDS", 0.0)
     monkeypatch.setattr(checkpoints, "_WRITING_SHARE", 0.0)
-    monkeypatch.setattr(run_store, "rows_of_chunk", lambda dim, n_draws: min(32, n_draws))
+    monkeypatch.setattr(run_store, "rows_of_chunk", lambda dim: 32)
 
 
 def assert_same(first: Any, second: Any) -> None:
@@ -216,6 +216,27 @@ def test_a_run_that_a_rule_ended_can_be_extended(tmp_path):
     np.testing.assert_array_equal(extended["posterior"]["b"].to_numpy(), longer["posterior"]["b"].to_numpy())
 
 
+def test_a_rule_ends_a_run_that_was_cut_off_where_it_would_have_ended(tmp_path, monkeypatch):
+    settings: dict[str, Any] = {"until": {"ess": 400}, "draws": 5000}
+    place = tmp_path / "run.zarr"
+    with monkeypatch.context() as patched:
+        FullDisk(75).install(patched)
+        with pytest.raises(StoreError):
+            short_runs.sample(store=place, **settings)
+    undisturbed = short_runs.sample(**settings)
+    assert_same(undisturbed, grhmc.resume(place, short_runs.model(), progress_bar=False))
+    assert_same(undisturbed, grhmc.resume(place, short_runs.model(), progress_bar=False))
+
+
+def test_a_run_that_its_time_ended_goes_on(tmp_path):
+    settings: dict[str, Any] = {"draws": 3000}
+    place = tmp_path / "run.zarr"
+    short_runs.sample(store=place, max_time=0.15, tune=0, **settings, diagnose=False)
+    resumed = grhmc.resume(place, short_runs.model(), max_time=1e6, progress_bar=False, diagnose=False)
+    whole = short_runs.sample(tune=0, **settings, diagnose=False)
+    np.testing.assert_array_equal(short_runs.draws_of(resumed), short_runs.draws_of(whole))
+
+
 def test_another_model_is_rejected(tmp_path):
     short_runs.sample(store=tmp_path / "run.zarr")
     other = grhmc.from_numba(short_runs.normals, 3, short_runs.NAMES, data=(2.0 * short_runs.SD,))
@@ -280,7 +301,7 @@ import grhmc
 from grhmc.storage import checkpoints, run_store
 
 checkpoints.INTERVAL_SECONDS = 0.02
-run_store.rows_of_chunk = lambda dim, n_draws: min(100, n_draws)
+run_store.rows_of_chunk = lambda dim: 100
 
 
 @numba.njit

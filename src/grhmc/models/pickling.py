@@ -35,6 +35,16 @@ def portable(rebuild: Rebuild) -> Rebuild:
         ) from error
 
 
+def to_message(what: Any) -> bytes:
+    """A model or an exception, to be sent to or from a worker of the same run."""
+    return pickle.dumps(what)
+
+
+def from_message(message: bytes) -> Any:
+    """The inverse of `to_message`: for what a worker of the same run has sent, or was sent, and never for a file."""
+    return pickle.loads(message)
+
+
 def _plain(rebuild: Rebuild) -> Rebuild:
     try:
         pickle.dumps(rebuild)

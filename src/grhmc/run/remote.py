@@ -8,7 +8,6 @@ So draws are those of threads in every bit, and a worker that is lost costs its 
 from __future__ import annotations
 
 import contextlib
-import pickle
 import time
 import traceback
 import uuid
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.adaptation.stage import Stage
+from grhmc.models.pickling import from_message, to_message
 from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
 from grhmc.run.control import Control
@@ -107,7 +107,7 @@ def advance_stretch(stretch: Stretch) -> Answer:
             return Answer(None)
         while len(_models) >= _MOST_MODELS:
             _models.pop(next(iter(_models)))
-        _models[stretch.key] = pickle.loads(stretch.model)
+        _models[stretch.key] = from_message(stretch.model)
     model = _models[stretch.key].for_thread()
     (rng,) = chain_generators(0, 1)  # whose state is overwritten
     chain = Chain(
@@ -143,7 +143,7 @@ def _portable(error: BaseException | None) -> BaseException | None:
     text = "".join(traceback.format_exception(error))
     with contextlib.suppress(Exception):
         error.add_note(f"Traceback on the worker:\n{text}")
-        pickle.loads(pickle.dumps(error))
+        from_message(to_message(error))
         return error
     return RuntimeError(f"the log density raised an exception that cannot be sent from the worker:\n{text}")
 
@@ -177,7 +177,7 @@ class Workers:
         self._make_executor = make_executor
         self._executor: Executor | None = None
         self._key = uuid.uuid4().hex
-        self._model = pickle.dumps(model)
+        self._model = to_message(model)
         self._has_answered = False
         self._keeper = KeepsNothing() if keeper is None else keeper
         self._control = Control() if control is None else control

@@ -18,10 +18,9 @@ _METADATA = "zarr.json"
 _FEWEST_ROWS, _MOST_ROWS = 16, 8192
 
 
-def rows_of_chunk(dim: int, n_draws: int) -> int:
+def rows_of_chunk(dim: int) -> int:
     """Draws of one chain that a chunk holds: 4 MB of them, within bounds."""
-    rows = min(max(_CHUNK_BYTES // (8 * dim), _FEWEST_ROWS), _MOST_ROWS)
-    return min(rows, n_draws)
+    return min(max(_CHUNK_BYTES // (8 * dim), _FEWEST_ROWS), _MOST_ROWS)
 
 
 def create_draw_array(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +93,7 @@ class RunStore:
     ) -> None:
         self.location = location
         self.settings = settings
-        self.rows_at_once = rows_of_chunk(dim, settings.draws) if rows_at_once is None else rows_at_once
+        self.rows_at_once = rows_of_chunk(dim) if rows_at_once is None else rows_at_once
         self.states = folder_at(f"{location}/{_STATES}")
         self._checkpoints = Checkpoints(self.states, settings.chains, epoch)
         self._arrays: dict[str, Any] = {}
@@ -285,19 +286,16 @@ def load_run(location: str | os.PathLike[str]) -> SavedRun:
     )
 
 
-class _explained:
-    """A context whose OSErrors say what could not be written where, and what to do."""
-
-    def __init__(self, location: str) -> None:
-        self._location = location
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if isinstance(error, OSError) and not isinstance(error, FileExistsError | StoreError):
-            raise StoreError(
-                error.errno,
-                f"the run could not be written to {self._location!r} ({error.strerror or error}). What was written "
-                f"before is whole: once there is room and permission, grhmc.resume({self._location!r}, model) goes on",
-            ) from error
+@contextlib.contextmanager
+def _explained(location: str) -> Iterator[None]:
+    """A block of code whose OSErrors say what could not be written where, and what to do."""
+    try:
+        yield
+    except (FileExistsError, StoreError):
+        raise
+    except OSError as error:
+        raise StoreError(
+            error.errno,
+            f"the run could not be written to {location!r} ({error.strerror or error}). What was written before is "
+            f"whole: once there is room and permission, grhmc.resume({location!r}, model) goes on",
+        ) from error
