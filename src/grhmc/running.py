@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -145,7 +145,7 @@ def finish(run: Run) -> xarray.DataTree:
             failure = error
         if failure is not None:
             raise attach(failure, plain_arrays(records) if result is None else result)
-    return cast("xarray.DataTree", result)
+    return result  # pyright: ignore[reportReturnType]
 
 
 def _build(run: Run, records: Sequence[ChainRecord], ctrl_c: CtrlC, looks: Looks) -> tuple[Any, BaseException | None]:

@@ -204,7 +204,7 @@ def sample(
         metric=MetricSettings.parse(metric, max_rank, parsed_scale),
         gradient_budget=gradient_budget,
         save_warmup=save_warmup,
-        progress_bar=progress_bar and bool(blocking),
+        progress_bar=progress_bar if blocking else False,
         check_gradient=check_gradient,
         stop=StopRule.parse(until, max_time, max_gradients),
     )

@@ -51,7 +51,7 @@ BAD_SETTINGS: list[tuple[dict[str, Any], Any, tuple[str, ...]]] = [
     ({"draws": 10.0}, TypeError, ("draws", "integer", "10.0")),
     ({"draws": "10"}, TypeError, ("draws", "integer", "'10'")),
     ({"draws": True}, TypeError, ("draws", "integer", "True")),
-    ({"draws": None}, TypeError, ("draws", "integer", "None")),
+    ({"draws": [10]}, TypeError, ("draws", "integer", "[10]")),
     ({"tune": -1}, ValueError, ("tune", "0 or more", "got -1")),
     ({"tune": 2.5}, TypeError, ("tune", "integer", "2.5")),
     ({"chains": 0}, ValueError, ("chains", "1 or more", "got 0")),

@@ -67,15 +67,17 @@ def test_a_run_pauses_is_looked_into_goes_on_and_stops(model):
     assert n_draws(run) == done
     assert "pausing" in repr(run)
     inside = run.inspect()
-    assert inside["posterior"].sizes["draw"] == done
+    assert inside["posterior"].sizes["draw"] >= done
+    chains = inside["posterior"]["chain"].to_numpy()  # on a busy machine one may be far behind
     run.resume()
     wait_for(lambda: n_draws(run) > done)
     run.stop()
     result = run.wait(60)
     assert result.attrs["stopped_by"] == "stop()"
-    np.testing.assert_array_equal(short_runs.draws_of(inside), short_runs.draws_of(result)[:, :done])
-    undisturbed = grhmc.sample(model, draws=done, tune=100, chains=2, seed=1, progress_bar=False)
-    np.testing.assert_array_equal(short_runs.draws_of(inside), short_runs.draws_of(undisturbed))
+    seen = short_runs.draws_of(inside)
+    np.testing.assert_array_equal(seen, short_runs.draws_of(result.sel(chain=chains))[:, : seen.shape[1]])
+    undisturbed = grhmc.sample(model, draws=seen.shape[1], tune=100, chains=2, seed=1, progress_bar=False)
+    np.testing.assert_array_equal(seen, short_runs.draws_of(undisturbed)[chains])
 
 
 def test_a_run_on_disk_is_looked_into(model, tmp_path, monkeypatch):

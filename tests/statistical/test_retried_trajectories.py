@@ -63,7 +63,7 @@ def sampled(advance: Any, step: float, momentum: Any) -> tuple[np.ndarray, np.nd
         chain.process.step_tuner = started_step_tuner(step)
         chain.go_on(0)
         while chain.draws_done < DRAWS:
-            advance(chain.process, chain.records, 100_000)
+            advance(chain.process, chain.records, 100_000, DRAWS)
     return (
         np.array([chain.records.draws[:, 0] for chain in chains]),
         np.array([chain.records.statistics[:, STEP_SIZE] for chain in chains]),
