@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib.util
 import os
@@ -232,7 +233,8 @@ def test_a_rule_ends_a_run_that_was_cut_off_where_it_would_have_ended(tmp_path, 
 def test_a_run_that_its_time_ended_goes_on(tmp_path):
     settings: dict[str, Any] = {"draws": 1500}
     place = tmp_path / "run.zarr"
-    short_runs.sample(store=place, max_time=0.1, tune=0, **settings, diagnose=False)
+    with contextlib.suppress(grhmc.SamplingError):  # no draw yet, on a busy machine
+        short_runs.sample(store=place, max_time=0.1, tune=0, **settings, diagnose=False)
     resumed = grhmc.resume(place, short_runs.model(), max_time=1e6, progress_bar=False, diagnose=False)
     whole = short_runs.sample(tune=0, **settings, diagnose=False)
     np.testing.assert_array_equal(short_runs.draws_of(resumed), short_runs.draws_of(whole))
