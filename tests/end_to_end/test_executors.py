@@ -55,7 +55,7 @@ def test_draws_are_those_of_threads(pool, process):
 
 @pytest.mark.usefixtures("short_stretches")
 def test_mct_and_many_chains_travel_too(pool):
-    settings = SETTINGS | {"scale": "mct", "chains": 7, "draws": 50}
+    settings = SETTINGS | {"scale": "mct", "chains": 5, "draws": 20}
     assert_same(short_runs.sample(**settings), short_runs.sample(executor=pool, **settings))
 
 

@@ -134,7 +134,7 @@ class FullDisk:
 
 
 @pytest.mark.parametrize("process", ["discrete", "continuous"])
-@pytest.mark.parametrize("n_files", [7, 14, 30, 60])
+@pytest.mark.parametrize("n_files", [7, 30, *(pytest.param(n, marks=pytest.mark.nightly) for n in (14, 20, 45, 60))])
 def test_a_run_that_the_disk_had_no_room_for_goes_on_where_it_was(tmp_path, monkeypatch, process, n_files):
     settings: dict[str, Any] = {"process": process, "draws": 400, "tune": 200, "save_warmup": True, "cores": 2}
     place = tmp_path / "run.zarr"
@@ -310,7 +310,7 @@ run_store.rows_of_chunk = lambda dim: 100
 @numba.njit
 def slow(q, gradient):
     waste = 0.0
-    for i in range(1500):
+    for i in range(300):
         waste += np.sin(i * q[0])
     gradient[:] = -q
     return -0.5 * (q @ q) + 0.0 * waste
@@ -368,7 +368,7 @@ def kill_again_and_again(folder: Path, n_draws: int, n_kills: int, seconds: tupl
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_run_that_is_killed_goes_on_with_the_same_draws(tmp_path):
-    kill_again_and_again(tmp_path, 3000, 1, (0.5, 0.5))
+    kill_again_and_again(tmp_path, 8000, 1, (0.3, 0.3))
 
 
 @pytest.mark.nightly
