@@ -47,12 +47,13 @@ def assert_same(first: Any, second: Any) -> None:
 
 
 @pytest.mark.usefixtures("short_stretches")
-@pytest.mark.parametrize("process", ["discrete", "continuous"])
+@pytest.mark.parametrize("process", ["discrete", pytest.param("continuous", marks=pytest.mark.nightly)])
 def test_draws_are_those_of_threads(pool, process):
     in_threads = short_runs.sample(process=process, **SETTINGS)
     assert_same(in_threads, short_runs.sample(process=process, executor=pool, **SETTINGS))
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("short_stretches")
 def test_mct_and_many_chains_travel_too(pool):
     settings = SETTINGS | {"scale": "mct", "chains": 5, "draws": 20}
