@@ -6,20 +6,17 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.argument_checks import check_count
 from grhmc.diagnosis import record_diagnosis
 from grhmc.models.log_density import LogDensity
-from grhmc.models.path_functions import PathFunctionSet
+from grhmc.models.path_functions import PathFunctionSet, compiled_functions, names_of
 from grhmc.results.checkpoint import CheckpointError
 from grhmc.run.chain import Chain
-from grhmc.run.chain_record import records_of_run
 from grhmc.run.draw_rows import lengthen
 from grhmc.run.executor_argument import ExecutorArgument, parse_executor
 from grhmc.run.interrupt import CtrlC
-from grhmc.run.seeds import chain_generators
+from grhmc.run.restored_chain import restored_chain
 from grhmc.running import Callback, Run, finish
 from grhmc.sampling import check_callback, check_model
 from grhmc.settings import RunSettings, StopRule
@@ -79,10 +76,11 @@ def resume(
     SamplingError, Exception
         As of `sample`.
     """
-    saved = _load(store, model, path_functions)
+    density = check_model(model)
+    saved = _load(store, density, path_functions)
     stop = saved.settings.stop if max_time is None else replace(saved.settings.stop, max_time=max_time)
     settings = replace(saved.settings, cores=cores, progress_bar=progress_bar, stop=stop)
-    return _go_on(os.fspath(store), check_model(model), saved, settings, path_functions, callback, diagnose, executor)
+    return _go_on(os.fspath(store), density, saved, settings, path_functions, callback, diagnose, executor)
 
 
 def extend(
@@ -127,7 +125,8 @@ def extend(
         As of `resume`.
     """
     check_count("draws", draws, at_least=1)
-    saved = _load(store, model, path_functions)
+    density = check_model(model)
+    saved = _load(store, density, path_functions)
     before = saved.settings
     settings = replace(
         before,
@@ -137,25 +136,24 @@ def extend(
         progress_bar=progress_bar,
         stop=StopRule.parse(until, max_time, max_gradients),
     )
-    return _go_on(os.fspath(store), check_model(model), saved, settings, path_functions, callback, diagnose, executor)
+    return _go_on(os.fspath(store), density, saved, settings, path_functions, callback, diagnose, executor)
 
 
-def _load(store: str | os.PathLike[str], model: Any, path_functions: PathFunctionSet | None) -> SavedRun:
+def _load(store: str | os.PathLike[str], model: LogDensity, path_functions: PathFunctionSet | None) -> SavedRun:
     """Read the run, and compare it with what there is now."""
     if not isinstance(store, str | os.PathLike):
         raise TypeError(f"store must be the path or URL of a run, got {store!r}")
     place = os.fspath(store)
     saved = load_run(place)
     check_software(saved.description["software"], place)
-    density = check_model(model)
-    check_same_model(density, saved.description["model"], saved.starts, saved.values, place)
-    names = () if path_functions is None else path_functions.names
+    check_same_model(model, saved.description["model"], saved.starts, saved.values, place)
+    names = names_of(path_functions)
     if names != saved.function_names:
         raise DifferentRunError(
             f"path_functions are {list(names)}, those of {place} are {list(saved.function_names)}; give the same"
         )
     if path_functions is not None:
-        path_functions.check(density.dim)
+        path_functions.check(model.dim)
     return saved
 
 
@@ -211,29 +209,19 @@ def _restored_chains(
 ) -> list[Chain]:
     stages = stages_of_run(saved.settings, model.dim)
     new_stages = stages_of_run(settings, model.dim)
-    functions = (0, 0, 0)
-    if path_functions is not None:
-        functions = (path_functions.address, path_functions.user_data, len(path_functions.names))
-    generators = chain_generators(0, settings.chains)  # whose states are overwritten
     chains = []
     for index, state in enumerate(saved.states):
-        (records,) = records_of_run(saved.settings, stages, model.dim, functions[2], 1, store.rows_at_once)
-        chain = Chain(
-            model.for_thread(),
-            saved.settings,
-            stages,
-            index=index,
-            rng=generators[index],
-            start=saved.starts[index],
-            centre=np.zeros(model.dim),
-            scale=np.ones(model.dim),
-            event_rate=1.0,
-            path_functions=functions,
-            records=records,
-            rows_at_once=store.rows_at_once,
-        )
         try:
-            chain.restore(state)
+            chain = restored_chain(
+                model.for_thread(),
+                saved.settings,
+                stages,
+                index=index,
+                start=saved.starts[index],
+                state=state,
+                rows_at_once=store.rows_at_once,
+                path_functions=compiled_functions(path_functions),
+            )
         except (ValueError, TypeError, KeyError) as error:
             raise CheckpointError(f"the state of chain {index} in {store.location} is damaged: {error}") from error
         lengthen(chain, settings, new_stages)

@@ -26,7 +26,7 @@ from grhmc.draws_at_stake import (
 )
 from grhmc.looks import Looks
 from grhmc.models.log_density import LogDensity
-from grhmc.models.path_functions import PathFunctionSet
+from grhmc.models.path_functions import PathFunctionSet, names_of
 from grhmc.outcomes import Outcome, SamplingError, explain
 from grhmc.results.datatree import plain_arrays
 from grhmc.results.kept_variables import keep_variables
@@ -98,7 +98,7 @@ class Run:
     @property
     def function_names(self) -> tuple[str, ...]:
         """Of the time-averaged functions."""
-        return () if self.path_functions is None else self.path_functions.names
+        return names_of(self.path_functions)
 
 
 def run_to_end(

@@ -16,7 +16,7 @@ from grhmc.argument_names import accepts_field_names
 from grhmc.diagnosis import record_diagnosis
 from grhmc.models.as_log_density import as_log_density
 from grhmc.models.log_density import LogDensity
-from grhmc.models.path_functions import PathFunctionSet
+from grhmc.models.path_functions import PathFunctionSet, compiled_functions, names_of
 from grhmc.results.kept_variables import parse_var_names
 from grhmc.run.chain import Chain
 from grhmc.run.chain_record import records_of_run
@@ -216,12 +216,12 @@ def sample(
     stages = stages_of_run(settings, model.dim)
     with CtrlC() as ctrl_c:
         with ctrl_c.raising():
-            saved = None if place is None else RunStore(place, settings, model.dim)
-            chains_of_run = prepare(model, settings, stages, init, path_functions, saved)
-            if saved is not None:
+            on_disk = None if place is None else RunStore(place, settings, model.dim)
+            chains_of_run = prepare(model, settings, stages, init, path_functions, on_disk)
+            if on_disk is not None:
                 starts = np.array([chain.start for chain in chains_of_run])
-                saved.create(model, starts, kept, () if path_functions is None else path_functions.names)
-                saved.save(chains_of_run)
+                on_disk.create(model, starts, kept, names_of(path_functions))
+                on_disk.save(chains_of_run)
         if ctrl_c.error is not None:  # it was raised where C code called back, and nobody heard of it
             raise ctrl_c.error
     run = Run(
@@ -232,7 +232,7 @@ def sample(
         record_diagnosis if diagnose else None,
         model if check_gradient else None,
         kept,
-        saved,
+        on_disk,
         callback,
         *where,
     )
@@ -272,12 +272,11 @@ def prepare(
     """Find starting points, check the gradient there, and make the chains."""
     starts = parse_init(init, model, settings.chains)
     generators = chain_generators(settings.seed, settings.chains)
-    functions = (0, 0, 0)
     if path_functions is not None:
         if not isinstance(path_functions, PathFunctionSet):
             raise TypeError(f"path_functions must be made by grhmc.path_functions_from_numba, got {path_functions!r}")
         path_functions.check(model.dim)
-        functions = (path_functions.address, path_functions.user_data, len(path_functions.names))
+    functions = compiled_functions(path_functions)
     chains: list[Chain] = []
     start = None
     rows_at_once = None if store is None else store.rows_at_once

@@ -352,8 +352,8 @@ def run_until_killed(script: Path, place: Path, n_draws: int, seconds: float) ->
         return "complete" in process.stdout.read()
 
 
-def kill_again_and_again(folder: Path, n_draws: int, n_kills: int, seconds: tuple[float, float]) -> None:
-    """Kill a run so often, finish it here, and compare it with one in memory."""
+def kill_again_and_again(folder: Path, n_draws: int, n_kills: int, seconds: tuple[float, float]) -> tuple[Any, Any]:
+    """Kill a run so often, and finish it here; the same run in memory, and this one."""
     script, place = folder / "slow_model.py", folder / "run.zarr"
     script.write_text(SCRIPT)
     chance = random.Random(3)
@@ -365,16 +365,16 @@ def kill_again_and_again(folder: Path, n_draws: int, n_kills: int, seconds: tupl
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     in_memory = grhmc.sample(module.model(), draws=n_draws, seed=2, progress_bar=False, diagnose=False)
-    assert_same(in_memory, grhmc.resume(place, module.model(), progress_bar=False, diagnose=False))
+    return in_memory, grhmc.resume(place, module.model(), progress_bar=False, diagnose=False)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_run_that_is_killed_goes_on_with_the_same_draws(tmp_path):
-    kill_again_and_again(tmp_path, 1500, 1, (0.2, 0.2))
+    assert_same(*kill_again_and_again(tmp_path, 1500, 1, (0.2, 0.2)))
 
 
 @pytest.mark.nightly
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_run_that_is_killed_twenty_times_goes_on_with_the_same_draws(tmp_path):
     """In warm-up, while chains are pooled, and while sampling."""
-    kill_again_and_again(tmp_path, 100_000, 20, (0.1, 1.5))
+    assert_same(*kill_again_and_again(tmp_path, 100_000, 20, (0.1, 1.5)))

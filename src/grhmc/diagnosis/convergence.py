@@ -44,7 +44,7 @@ _FAR = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class _Figures:
+class Figures:
     """What ArviZ says of some scalars; arrays in their order."""
 
     scalars: list[Scalar]
@@ -74,7 +74,7 @@ def find_convergence_problems(posterior: xarray.Dataset, log_density: np.ndarray
         return np.concatenate(rough)
 
     scalars = suspicious_scalars(posterior, score, limit=1.0)
-    figures = _figures(scalars)
+    figures = figures_of(scalars)
     chain_names = [int(chain) for chain in posterior["chain"].values]
     return [
         *_stuck_chains(log_density, chain_names),
@@ -104,10 +104,11 @@ def _r_hat_by_chance(n_chains: int, effective: float) -> float:
     return math.sqrt(1.0 + 3.0 * 2 * max(n_chains, 2) / max(effective, 1.0))
 
 
-def _figures(scalars: list[Scalar]) -> _Figures:
+def figures_of(scalars: list[Scalar]) -> Figures:
+    """R-hat, bulk and tail ESS of each, by ArviZ."""
     if not scalars:
         nothing = np.zeros(0)
-        return _Figures([], nothing, nothing, nothing)
+        return Figures([], nothing, nothing, nothing)
     from arviz_stats.base import array_stats
 
     values = np.stack([scalar.values for scalar in scalars], axis=-1)
@@ -117,7 +118,7 @@ def _figures(scalars: list[Scalar]) -> _Figures:
         as_chains = values[0, : 2 * half].reshape(2, half, -1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        return _Figures(
+        return Figures(
             scalars,
             np.asarray(array_stats.rhat(as_chains, chain_axis=0, draw_axis=1)),
             np.asarray(array_stats.ess(values, chain_axis=0, draw_axis=1, method="bulk")),
@@ -125,7 +126,7 @@ def _figures(scalars: list[Scalar]) -> _Figures:
         )
 
 
-def _r_hat(figures: _Figures, n_chains: int, n_draws: int, chain_names: list[int]) -> list[Finding]:
+def _r_hat(figures: Figures, n_chains: int, n_draws: int, chain_names: list[int]) -> list[Finding]:
     limit = r_hat_limit(n_chains, n_draws)
     above = [int(i) for i in np.argsort(-figures.r_hat) if figures.r_hat[i] > limit]
     if not above:
@@ -151,7 +152,7 @@ def _r_hat(figures: _Figures, n_chains: int, n_draws: int, chain_names: list[int
     return [Finding("r_hat", WARNING, message, names, concerned, float(figures.r_hat[above[0]]), limit)]
 
 
-def _noted_r_hat(figures: _Figures, limit: float) -> list[Finding]:
+def _noted_r_hat(figures: Figures, limit: float) -> list[Finding]:
     above = [int(i) for i in np.argsort(-figures.r_hat) if figures.r_hat[i] > limit]
     if not above:
         return []
@@ -200,7 +201,7 @@ def _stuck_chains(log_density: np.ndarray, chain_names: list[int]) -> list[Findi
     return [Finding("stuck_chain", WARNING, message, (), names, float(deficits[stuck[0]]), _FAR)]
 
 
-def _sample_size(kind: str, sizes: np.ndarray, figures: _Figures, n_total: int, n_chains: int) -> list[Finding]:
+def _sample_size(kind: str, sizes: np.ndarray, figures: Figures, n_total: int, n_chains: int) -> list[Finding]:
     wanted = float(ESS_PER_CHAIN * n_chains)
     below = [int(i) for i in np.argsort(sizes) if sizes[i] < wanted]
     if not below:

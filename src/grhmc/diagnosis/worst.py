@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from grhmc.diagnosis.screening import Scalar, batch_mean_score, half_chain_score, suspicious_scalars
-from grhmc.results.summaries import TAIL_PROBABILITIES
+from grhmc.diagnosis.convergence import Figures, figures_of
+from grhmc.diagnosis.screening import Scalar, all_finite, batch_mean_score, half_chain_score, suspicious_scalars
 
 
 @dataclass(frozen=True)
@@ -46,15 +45,12 @@ def worst_figures(variables: Mapping[str, np.ndarray]) -> Worst:
     """
     import xarray
 
-    arrays = {
-        name: xarray.DataArray(values, dims=("chain", "draw", *(f"{name}_{axis}" for axis in range(values.ndim - 2))))
-        for name, values in variables.items()
-    }
-    labelled = {
-        name: array.assign_coords({dim: np.arange(size) for dim, size in zip(array.dims[2:], array.shape[2:])})  # noqa: B905
-        for name, array in arrays.items()
-    }
-    not_finite = [name for name, values in variables.items() if values.dtype.kind == "f" and not _all_finite(values)]
+    labelled = {}
+    for name, values in variables.items():
+        axes = [f"{name}_{axis}" for axis in range(values.ndim - 2)]
+        labels = {axis: np.arange(size) for axis, size in zip(axes, values.shape[2:], strict=True)}
+        labelled[name] = xarray.DataArray(values, labels, ("chain", "draw", *axes))
+    not_finite = [name for name, values in variables.items() if values.dtype.kind == "f" and not all_finite(values)]
     if not_finite:
         return Worst(0.0, not_finite[0], math.nan, math.nan, math.inf, not_finite[0])
 
@@ -64,7 +60,8 @@ def worst_figures(variables: Mapping[str, np.ndarray]) -> Worst:
     scalars = suspicious_scalars(xarray.Dataset(labelled), score, limit=-1.0)
     if not scalars:
         return Worst(math.inf, "", math.nan, math.nan, 1.0, "")
-    ess, rhat = _ess(scalars), _rhat(scalars)
+    figures = figures_of(scalars)
+    ess, rhat = _ess(figures), np.nan_to_num(figures.r_hat, nan=math.inf)
     least, most = int(np.argmin(ess)), int(np.argmax(rhat))
     without = _ess_without_each_chain(scalars[least])
     return Worst(
@@ -77,32 +74,9 @@ def worst_figures(variables: Mapping[str, np.ndarray]) -> Worst:
     )
 
 
-def _all_finite(values: np.ndarray) -> bool:
-    return bool(np.isfinite(values).all())
-
-
-def _ess(scalars: list[Scalar]) -> np.ndarray:
+def _ess(figures: Figures) -> np.ndarray:
     """The smaller of bulk and tail ESS of each."""
-    from arviz_stats.base import array_stats
-
-    values = np.stack([scalar.values for scalar in scalars], axis=-1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        bulk = array_stats.ess(values, chain_axis=0, draw_axis=1, method="bulk")
-        tail = array_stats.ess(values, chain_axis=0, draw_axis=1, method="tail", prob=TAIL_PROBABILITIES)
-    return np.nan_to_num(np.minimum(bulk, tail), nan=0.0)
-
-
-def _rhat(scalars: list[Scalar]) -> np.ndarray:
-    from arviz_stats.base import array_stats
-
-    values = np.stack([scalar.values for scalar in scalars], axis=-1)
-    if values.shape[0] == 1:  # the parts of the one chain
-        half = values.shape[1] // 2
-        values = values[0, : 2 * half].reshape(2, half, -1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return np.nan_to_num(np.asarray(array_stats.rhat(values, chain_axis=0, draw_axis=1)), nan=math.inf)
+    return np.nan_to_num(np.minimum(figures.bulk, figures.tail), nan=0.0)
 
 
 def _ess_without_each_chain(scalar: Scalar) -> list[float]:
@@ -110,4 +84,4 @@ def _ess_without_each_chain(scalar: Scalar) -> list[float]:
     if n_chains == 1:
         return []
     others = [Scalar(scalar.label, np.delete(scalar.values, chain, axis=0), scalar.index) for chain in range(n_chains)]
-    return [float(value) * n_chains / (n_chains - 1) for value in _ess(others)]
+    return [float(value) * n_chains / (n_chains - 1) for value in _ess(figures_of(others))]

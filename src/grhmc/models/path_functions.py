@@ -44,6 +44,19 @@ class PathFunctionSet:
             raise ValueError(f"path_functions are made for {self.dim} coordinates but the model has {dim}")
 
 
+NO_FUNCTIONS = (0, 0, 0)
+
+
+def compiled_functions(functions: PathFunctionSet | None) -> tuple[int, int, int]:
+    """Address, user data and number of functions, as chains want them."""
+    return NO_FUNCTIONS if functions is None else (functions.address, functions.user_data, len(functions.names))
+
+
+def names_of(functions: PathFunctionSet | None) -> tuple[str, ...]:
+    """Of the functions, if there are any."""
+    return () if functions is None else functions.names
+
+
 def path_functions_from_numba(f: Callable[..., None], dim: int, names: Sequence[str]) -> PathFunctionSet:
     """Functions of the unconstrained parameters, to average over the whole path.
 

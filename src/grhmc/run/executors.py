@@ -16,8 +16,9 @@ from grhmc.run.cross_chain import adapt_across_chains
 BLOCK_SECONDS = 0.08
 """Aimed length of a block: short enough for a prompt Ctrl-C, long enough to cost nothing."""
 
-_FIRST_BLOCK_GRADIENTS, _MOST_GRADIENTS = 200, 10**9
-_POLL_SECONDS = 0.1
+FIRST_BLOCK_GRADIENTS = 200
+POLL_SECONDS = 0.1
+_FEWEST_GRADIENTS, _MOST_GRADIENTS = 10, 10**9
 _TURN_SECONDS = 0.5
 # Where there are fewer threads than chains, chains take turns: all have about as many draws when a run is cut short.
 
@@ -94,7 +95,7 @@ class Threads:
         try:
             pending = {pool.submit(run, chain) for chain in chains}
             while pending:
-                done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+                done, pending = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
                 again = [chain for chain in (future.result() for future in done) if chain is not None]
                 pending |= {pool.submit(run, chain) for chain in again}
                 report()
@@ -110,19 +111,18 @@ class Threads:
 
     def _run_chain(self, chain: Chain, end_of_turn: float) -> bool:
         """Advance one chain, block by block, until its turn is over; True if it ends, waits, pauses or is stopped."""
-        n_gradients = self.block_gradients or _FIRST_BLOCK_GRADIENTS
+        n_gradients = self.block_gradients or FIRST_BLOCK_GRADIENTS
         while self.control.rest() and not chain.is_told_to_stop and not chain.is_paused:
             began = time.perf_counter()
             outcome = chain.advance(n_gradients)
-            elapsed = max(time.perf_counter() - began, 1e-6)
+            elapsed = time.perf_counter() - began
             self.keeper.after_block(chain)
             if outcome != Outcome.RUNNING:
                 return True
             if time.monotonic() > end_of_turn:
                 return False
             if self.block_gradients is None:
-                growth = min(max(BLOCK_SECONDS / elapsed, 0.25), 4.0)
-                n_gradients = min(max(10, int(n_gradients * growth)), _MOST_GRADIENTS)
+                n_gradients = next_block(n_gradients, elapsed)
         return True
 
 
@@ -183,6 +183,12 @@ def run_chains(
         return False
     finally:
         _end(chains, Outcome.STOPPED if control.reason and not control.is_interrupted else Outcome.INTERRUPTED)
+
+
+def next_block(n_gradients: int, elapsed: float) -> int:
+    """Gradients of a block that should take `BLOCK_SECONDS`, after one of `n_gradients` took `elapsed` seconds."""
+    growth = min(max(BLOCK_SECONDS / max(elapsed, 1e-6), 0.25), 4.0)
+    return min(max(_FEWEST_GRADIENTS, int(n_gradients * growth)), _MOST_GRADIENTS)
 
 
 def stop_all(chains: Sequence[Chain]) -> None:

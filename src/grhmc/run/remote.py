@@ -13,7 +13,7 @@ import traceback
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,9 +23,9 @@ from grhmc.models.pickling import from_message, to_message
 from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
 from grhmc.run.control import Control
-from grhmc.run.executors import Keeper, KeepsNothing, Report
+from grhmc.run.executors import FIRST_BLOCK_GRADIENTS, POLL_SECONDS, Keeper, KeepsNothing, Report, next_block
+from grhmc.run.restored_chain import restored_chain
 from grhmc.run.saved_chain import chain_to_arrays, restore_chain, take_draws
-from grhmc.run.seeds import chain_generators
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 STRETCH_SECONDS = 2.0
 """That a worker advances a chain for, before it sends back what it has; longer for states of more than a megabyte."""
 
-_BLOCK_GRADIENTS, _MOST_GRADIENTS, _BLOCK_SECONDS = 200, 10**9, 0.08
-_POLL_SECONDS = 0.1
 _BYTES_OF_DRAWS, _BYTES_OF_STATE = 2**22, 1e6
 _MOST_LOSSES = 20
 _MOST_MODELS = 4
@@ -109,29 +107,22 @@ def advance_stretch(stretch: Stretch) -> Answer:
             _models.pop(next(iter(_models)))
         _models[stretch.key] = from_message(stretch.model)
     model = _models[stretch.key].for_thread()
-    (rng,) = chain_generators(0, 1)  # whose state is overwritten
-    chain = Chain(
+    chain = restored_chain(
         model,
         stretch.settings,
         stretch.stages,
         index=stretch.index,
-        rng=rng,
         start=stretch.start,
-        centre=np.zeros(model.dim),
-        scale=np.ones(model.dim),
-        event_rate=1.0,
+        state=stretch.state,
         rows_at_once=stretch.n_draws,
     )
-    restore_chain(chain, stretch.state)
     chain.pauses_at, chain.most_gradients = stretch.pauses_at, stretch.most_gradients
-    end, n_gradients = time.monotonic() + stretch.seconds, _BLOCK_GRADIENTS
+    end, n_gradients = time.monotonic() + stretch.seconds, FIRST_BLOCK_GRADIENTS
     while not chain.is_paused and chain.n_draws - chain.n_stored < stretch.n_draws:
         began = time.monotonic()
         if chain.advance(n_gradients) != Outcome.RUNNING or time.monotonic() >= end:
             break
-        elapsed = max(time.monotonic() - began, 1e-6)
-        growth = min(max(_BLOCK_SECONDS / elapsed, 0.25), 4.0)
-        n_gradients = min(max(10, int(n_gradients * growth)), _MOST_GRADIENTS)
+        n_gradients = next_block(n_gradients, time.monotonic() - began)
     error = model.take_exception() if chain.outcome == Outcome.DENSITY_RAISED else None
     return Answer(chain_to_arrays(chain, must_be_whole=False), chain.outcome, _portable(error))
 
@@ -198,10 +189,10 @@ class Workers:
                         pending[self._send(chain)] = chain
                     resting = []
                 if pending:
-                    done, _ = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+                    done, _ = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
                 else:
                     done = set()
-                    time.sleep(_POLL_SECONDS)
+                    time.sleep(POLL_SECONDS)
                 for future in done:
                     chain = pending.pop(future)
                     if self._take(chain, future):
@@ -223,7 +214,7 @@ class Workers:
     def _can_go_on(chain: Chain) -> bool:
         return chain.outcome == Outcome.RUNNING and not chain.is_paused
 
-    def _send(self, chain: Chain, with_model: bool = False) -> Future[Answer]:
+    def _send(self, chain: Chain) -> Future[Answer]:
         n_rows = max(1, _BYTES_OF_DRAWS // (8 * chain.model.dim))
         if chain.rows_at_once is not None:
             n_rows = min(n_rows, chain.rows_at_once - (chain.n_draws - chain.n_stored))
@@ -231,8 +222,8 @@ class Workers:
         size = sum(array.nbytes for array in state.values())
         stretch = Stretch(
             key=self._key,
-            model=self._model if with_model or not self._has_answered else None,
-            settings=replace(chain.settings, progress_bar=False),
+            model=None if self._has_answered else self._model,
+            settings=chain.settings,
             stages=chain.stages,
             index=chain.index,
             start=chain.start,

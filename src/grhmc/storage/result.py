@@ -60,7 +60,8 @@ def write_result(
     process = process_of(attrs)
     groups = groups_without_draws(records, model, process, function_names)
     groups |= warmup_groups(records, model, process, failed, interruptible)
-    coordinates = {POSITION: unconstrained_group(records, model, np.empty((len(records), n_draws, model.dim)))}
+    shape = (len(records), n_draws, model.dim)
+    coordinates = {POSITION: unconstrained_group(records, model, np.broadcast_to(0.0, shape))}  # for its labels
     coordinates[STATISTICS_GROUP] = coordinates[POSITION].drop_dims("unconstrained")
     template = _write_variables(store, records, model, n_draws, failed, interruptible)
     if template is not None:

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -142,8 +143,6 @@ class RunStore:
 
     def consolidate(self) -> None:
         """Write the description of all arrays into one file, for readers."""
-        import warnings
-
         zarr = import_for("store=", "zarr", "store")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that zarr's third format does not have them yet, and of our own files
