@@ -19,6 +19,7 @@ from numba.core import config, sigutils
 from numba.core.ccallback import CFunc
 
 from ._kernel_cache import KernelCache
+from ._kernel_compiler import KernelDispatcher
 
 KERNEL_PACKAGES = ("dynamics", "events", "adaptation/tuners", "process")
 """Sub-packages of grhmc whose sources make up the fingerprint."""
@@ -32,7 +33,10 @@ def source_fingerprint() -> str:
     """Hash of every kernel source file, of this file, and of Numba's version."""
     root = Path(__file__).parent
     digest = hashlib.sha256(numba.__version__.encode())
-    files = [root / name for name in ("_jit.py", "_kernel_struct.py", "density_pointer.py", "outcomes.py")]
+    files = [
+        root / name
+        for name in ("_jit.py", "_kernel_compiler.py", "_kernel_struct.py", "density_pointer.py", "outcomes.py")
+    ]
     for package in KERNEL_PACKAGES:
         files += sorted((root / package).rglob("*.py"))
     for file in files:
@@ -47,7 +51,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     Compiled without Numba's runtime: a kernel that allocates does not compile, and none counts references. Always
     inlined where another kernel calls it: passing a dozen arrays costs more than most kernels do.
     """
-    return _compile(function, is_inner=False)
+    return _compile(function, is_inlined=True)
 
 
 def array_kernel(function: Callable[..., Any]) -> Any:
@@ -55,51 +59,38 @@ def array_kernel(function: Callable[..., Any]) -> Any:
 
     Told so, the compiler vectorizes the pass without asking for every pair of arrays, each time, whether they overlap.
     """
-    return _compile(function, is_inner=False, may_overlap=False)
+    return _compile(function, is_inlined=True, may_overlap=False)
 
 
 def inner_array_kernel(function: Callable[..., Any]) -> Any:
     """A pass over arrays that do not overlap, called, not inlined: for what is long beside the cost of the call."""
-    return _compile(function, is_inner=True, may_overlap=False)
+    return _compile(function, is_inlined=False, may_overlap=False)
 
 
 def inner_kernel(function: Callable[..., Any]) -> Any:
-    """The same for a function that only other kernels call, and that takes a whole process by reference.
-
-    It gets no entry point for Python, which would be most of its code, and is called, not inlined: both keep the
-    compilation short.
-    """
-    return _compile(function, is_inner=True)
+    """The same for a function that takes a whole process by reference: called, not inlined, which keeps it short."""
+    return _compile(function, is_inlined=False)
 
 
-def _compile(function: Callable[..., Any], *, is_inner: bool, may_overlap: bool = True) -> Any:
+def _compile(function: Callable[..., Any], *, is_inlined: bool, may_overlap: bool = True) -> Any:
     if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
         return np.errstate(all="ignore")(function)  # compiled kernels do not warn of inf and nan either
-    compiled = numba.njit(  # pyright: ignore[reportCallIssue]: Numba's stubs lack the last options
-        nogil=True,
-        error_model="numpy",
-        fastmath=_FAST_MATH,
-        forceinline=not is_inner,
-        _nrt=False,
-        no_cpython_wrapper=is_inner,
-        no_cfunc_wrapper=True,
-    )(function)
+    options = {
+        "nogil": True,
+        "error_model": "numpy",
+        "fastmath": _FAST_MATH,
+        "forceinline": is_inlined,
+        "_nrt": False,
+        "no_cfunc_wrapper": True,
+    }
+    compiled = KernelDispatcher(function, options, {} if may_overlap else {"noalias": True})
     compiled._cache = KernelCache(function, source_fingerprint())
-    if not may_overlap:
-        _promise_no_overlap(compiled)
     return compiled
 
 
-def _promise_no_overlap(compiled: Any) -> None:
-    """Have LLVM's `noalias` put on the pointers a dispatcher takes: Numba has the flag, but no option for it."""
-    compiler = getattr(compiled, "_compiler", None)
-    if compiler is not None and hasattr(compiler, "_customize_flags"):
-
-        def set_flag(flags: Any) -> Any:
-            flags.noalias = True
-            return flags
-
-        compiler._customize_flags = set_flag
+def is_compiled(compiled: Any) -> bool:
+    """Whether a kernel's first call will find it compiled, in this process or on disk."""
+    return not isinstance(compiled, KernelDispatcher) or bool(compiled.overloads) or compiled._cache.holds_any()
 
 
 def cached_c_function(function: Callable[..., Any], signature: Any, **options: Any) -> Any:

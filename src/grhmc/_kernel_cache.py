@@ -78,6 +78,20 @@ class KernelCache:
     def enable(self) -> None:
         """Nothing to do: it is never off."""
 
+    def holds_any(self) -> bool:
+        """Whether there is a compilation of these sources, for whatever machine and arguments."""
+        name = self._file_name("")
+        pattern = name[: name.rindex("-")] + "-*.grhmc"
+        to_read, _ = self.folders
+        return any(self._is_of_these_sources(file) for folder in to_read for file in folder.glob(pattern))
+
+    def _is_of_these_sources(self, file: Path) -> bool:
+        try:
+            with file.open("rb") as content:
+                return content.read(_N_STAMP) == self.stamp
+        except OSError:
+            return False
+
     def flush(self) -> None:
         """Load nothing more: the next compilations replace the files."""
         self._is_flushed = True
@@ -163,7 +177,7 @@ def _is_writable(folder: Path) -> bool:
 def _say_that_none_is_writable() -> None:
     _LOG.warning(
         "grhmc: no folder for compiled kernels is writable (beside the sources, the user's cache): they are compiled "
-        "in memory, which takes about a minute in every process; set NUMBA_CACHE_DIR to a folder that is writable"
+        "in memory, which takes 10 to 20 s in every process; set NUMBA_CACHE_DIR to a folder that is writable"
     )
 
 

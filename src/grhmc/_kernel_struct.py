@@ -7,6 +7,7 @@ a pointer instead; attribute access reads the same in compiled code and in plain
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, fields
 from typing import Any, dataclass_transform
 
@@ -22,7 +23,8 @@ class StructType(types.Type):
     def __init__(self, class_name: str, members: tuple[tuple[str, types.Type], ...]) -> None:
         self.members = members
         described = ", ".join(f"{name}: {member}" for name, member in members)
-        super().__init__(name=f"{class_name}({described})")
+        # Short: Numba writes the names of a function's arguments into that of every function that calls it.
+        super().__init__(name=f"{class_name}_{hashlib.sha256(described.encode()).hexdigest()[:16]}")
 
     @property
     def as_tuple(self) -> types.Tuple:

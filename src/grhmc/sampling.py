@@ -20,6 +20,7 @@ from grhmc.models.path_functions import PathFunctionSet, compiled_functions, nam
 from grhmc.results.kept_variables import parse_var_names
 from grhmc.run.chain import Chain
 from grhmc.run.chain_record import records_of_run
+from grhmc.run.compilation import announce_compilation
 from grhmc.run.executor_argument import ExecutorArgument, parse_executor
 from grhmc.run.interrupt import CtrlC
 from grhmc.run.seeds import chain_generators
@@ -270,6 +271,8 @@ def prepare(
     store: RunStore | None = None,
 ) -> list[Chain]:
     """Find starting points, check the gradient there, and make the chains."""
+    if settings.progress_bar:
+        announce_compilation()
     starts = parse_init(init, model, settings.chains)
     generators = chain_generators(settings.seed, settings.chains)
     if path_functions is not None:

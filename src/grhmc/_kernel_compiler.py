@@ -1,0 +1,135 @@
+"""How kernels are compiled: each once, and optimized once, together with all that it calls.
+
+Numba optimizes every function and makes machine code of it, with all that it calls, before its callers are compiled,
+and all of that again with each of them: for kernels that are ten calls deep this is most of the compilation. Here a
+kernel that another one calls stays as it was lowered. What Python calls is linked with all that it reaches, optimized,
+and compiled in one piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.core import compiler
+from numba.core.codegen import JITCodeLibrary
+from numba.core.registry import CPUDispatcher
+
+
+class KernelDispatcher(CPUDispatcher):
+    """A kernel as Python calls it. To kernels that call it, it is `inner`.
+
+    Parameters
+    ----------
+    function : callable
+        The kernel in Python.
+    options : dict
+        Numba's options of `njit`.
+    flags : dict
+        Values of Numba's flags, for which it has no option.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], flags: dict[str, Any]) -> None:
+        super().__init__(function, targetoptions={**options, "nopython": True}, pipeline_class=_EntryCompiler)
+        self.inner = _InnerDispatcher(
+            function, targetoptions={**options, "nopython": True}, pipeline_class=_InnerCompiler
+        )
+        _set_flags(self, flags)
+        _set_flags(self.inner, {**flags, "no_compile": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Type of a call by a kernel, which is compiled for it."""
+        return self.inner.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        """Under which key Numba keeps what a kernel calls."""
+        return self.inner.get_overload(sig)
+
+
+class _InnerDispatcher(CPUDispatcher):
+    """A kernel that is only ever called by others."""
+
+    def add_overload(self, cres: Any) -> None:
+        """Keep a compilation; Python cannot call it."""
+        self.overloads[tuple(cres.signature.args)] = cres
+
+
+def _set_flags(dispatcher: CPUDispatcher, values: dict[str, Any]) -> None:
+    def customize(flags: Any) -> Any:
+        for name, value in values.items():
+            setattr(flags, name, value)
+        return flags
+
+    dispatcher._compiler._customize_flags = customize
+
+
+class _InnerCompiler(compiler.Compiler):
+    """Lowers a kernel that others call, and leaves it at that."""
+
+    def compile_extra(self, func: Any) -> Any:
+        state = self.state
+        state.library = InnerLibrary(state.targetctx.codegen(), func.__qualname__)
+        result = super().compile_extra(func)
+        result = result._replace(entry_point=result.library)
+        state.targetctx.insert_user_function(result.library, result.fndesc, [result.library])
+        return result
+
+
+class _EntryCompiler(compiler.Compiler):
+    """Compiles a kernel that Python calls, with all that it reaches."""
+
+    def compile_extra(self, func: Any) -> Any:
+        state = self.state
+        state.library = EntryLibrary(state.targetctx.codegen(), func.__qualname__)
+        state.library.enable_object_caching()
+        return super().compile_extra(func)
+
+
+class InnerLibrary(JITCodeLibrary):
+    """Code of one kernel as it was lowered, and the libraries that it calls."""
+
+    def finalize(self) -> None:
+        """Nothing more comes: neither linked, nor optimized, nor compiled."""
+        self._raise_if_finalized()
+        self._finalized = True
+        self._with_callees: Any = None
+
+    def own_module(self) -> Any:
+        """Its own code, to be linked any number of times."""
+        return super()._get_module_for_linking()
+
+    def _get_module_for_linking(self) -> Any:
+        """Its code with that of all it reaches, for functions of others that call it."""
+        if self._with_callees is None:
+            self._with_callees = self.own_module().clone()
+            for library in _reachable(self):
+                self._with_callees.link_in(_module_of(library), preserve=True)
+        return self._with_callees
+
+
+class EntryLibrary(JITCodeLibrary):
+    """Code of a kernel that Python calls, with that of all it reaches."""
+
+    def finalize(self) -> None:
+        for library in _reachable(self):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(_module_of(library), preserve=True)
+        self._linking_libraries = []
+        super().finalize()
+
+
+def _module_of(library: JITCodeLibrary) -> Any:
+    return library.own_module() if isinstance(library, InnerLibrary) else library._get_module_for_linking()
+
+
+def _reachable(library: JITCodeLibrary) -> list[JITCodeLibrary]:
+    """The libraries that it calls, those that these call, and so on: each once."""
+    found: dict[Any, None] = {}
+    waiting = list(reversed(library._linking_libraries))
+    while waiting:
+        callee = waiting.pop()
+        if callee not in found:
+            found[callee] = None
+            if isinstance(callee, InnerLibrary):
+                waiting += reversed(callee._linking_libraries)
+    return list(found)
