@@ -102,8 +102,7 @@ class InnerLibrary(JITCodeLibrary):
         """Its code with that of all it reaches, for functions of others that call it."""
         if self._with_callees is None:
             self._with_callees = self.own_module().clone()
-            for library in _reachable(self):
-                self._with_callees.link_in(_module_of(library), preserve=True)
+            _link_callees(self._with_callees, self)
         return self._with_callees
 
 
@@ -111,25 +110,37 @@ class EntryLibrary(JITCodeLibrary):
     """Code of a kernel that Python calls, with that of all it reaches."""
 
     def finalize(self) -> None:
-        for library in _reachable(self):
-            self._reload_init.update(library._reload_init)
-            self._final_module.link_in(_module_of(library), preserve=True)
+        _link_callees(self._final_module, self)
         self._linking_libraries = []
         super().finalize()
 
 
-def _module_of(library: JITCodeLibrary) -> Any:
-    return library.own_module() if isinstance(library, InnerLibrary) else library._get_module_for_linking()
+def _link_callees(module: Any, library: JITCodeLibrary) -> None:
+    """Add to a library's module what it reaches.
+
+    A caller comes before all that it calls: LLVM leaves out what nobody has called yet.
+    """
+    callees = _reachable(library)
+    for callee in callees:
+        library._reload_init.update(callee._reload_init)
+        is_inner = isinstance(callee, InnerLibrary)
+        module.link_in(callee.own_module() if is_inner else callee._get_module_for_linking(), preserve=True)
+    defined = {f.name for callee in callees for f in callee.get_defined_functions()}
+    missing = [f.name for f in module.functions if f.is_declaration and f.name in defined]
+    if missing:
+        raise AssertionError(f"{library.name} calls what was not linked: {missing}")
 
 
 def _reachable(library: JITCodeLibrary) -> list[JITCodeLibrary]:
-    """The libraries that it calls, those that these call, and so on: each once."""
-    found: dict[Any, None] = {}
-    waiting = list(reversed(library._linking_libraries))
-    while waiting:
-        callee = waiting.pop()
-        if callee not in found:
-            found[callee] = None
-            if isinstance(callee, InnerLibrary):
-                waiting += reversed(callee._linking_libraries)
-    return list(found)
+    """The libraries that it calls, those that these call, and so on: each once, before all that it calls."""
+    finished: dict[Any, None] = {}
+
+    def finish(caller: JITCodeLibrary) -> None:
+        for callee in caller._linking_libraries:
+            if callee not in finished:
+                if isinstance(callee, InnerLibrary):
+                    finish(callee)
+                finished[callee] = None
+
+    finish(library)
+    return list(reversed(finished))
