@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,12 +36,14 @@ def run_core() -> CoreRun:
     from grhmc.sampling import sample
 
     model = independent_normals(SD, MEAN).log_density()
-    settings: Mapping[str, int] = {"draws": 500, "tune": 300, "chains": 4, "seed": SEED}
-    runs = [
-        sample(model, cores=cores, progress_bar=False, diagnose=False, **settings)["posterior"]["x"].to_numpy()
-        for cores in (1, None)
-    ]
-    return CoreRun(*runs)
+
+    def draws(cores: int | None) -> np.ndarray:
+        result = sample(
+            model, draws=500, tune=300, chains=4, cores=cores, seed=SEED, progress_bar=False, diagnose=False
+        )
+        return result["posterior"]["x"].to_numpy()
+
+    return CoreRun(draws(1), draws(None))
 
 
 def core_findings(run: CoreRun) -> list[Finding]:
@@ -58,8 +59,8 @@ def _exactness(draws: np.ndarray) -> Finding:
     for draw, mean, sd in zip(np.moveaxis(draws, -1, 0), MEAN, SD, strict=True):
         squares = (draw - mean) ** 2
         for values, exact in ((draw, mean), (squares, sd**2)):
-            error = float(array_stats.mcse(values, chain_axis=0, draw_axis=1, method="mean"))
-            errors.append(abs(float(values.mean()) - exact) / error)
+            error = np.asarray(array_stats.mcse(values, chain_axis=0, draw_axis=1, method="mean"))
+            errors.append(float(abs(values.mean() - exact) / error))
     worst = float(np.max(errors))  # NaN if one is
     text = f"means and variances of three normals are within {worst:.1f} standard errors of the exact ones"
     if worst <= _MOST_STANDARD_ERRORS:
