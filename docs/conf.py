@@ -11,7 +11,7 @@ import grhmc
 
 project = "grhmc"
 author = "The grhmc developers"
-copyright = "The grhmc developers"  # noqa: A001
+copyright = "The grhmc developers"
 version = release = grhmc.__version__
 
 extensions = [
@@ -34,7 +34,6 @@ myst_heading_anchors = 4
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
-nb_merge_streams = True
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
 
 # --- The reference is made from docstrings --------------------------------------------------------
