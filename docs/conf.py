@@ -52,6 +52,7 @@ html_theme_options: dict[str, Any] = {
     "github_url": "https://github.com/grhmc/grhmc",
     "header_links_before_dropdown": 6,
     "show_toc_level": 2,
+    "navigation_with_keys": False,
 }
 html_show_sourcelink = False
 

@@ -46,7 +46,7 @@ def main() -> None:
         axis.contour(x, y, level, levels=[1, 4, 9], colors="0.8", linewidths=1)
         frame(axis, paths, accepted, done, n_points)
         axis.set(xlim=(-3, 3), ylim=(-3.3, 5.5), xticks=[], yticks=[])
-        title = f"{done} trajectories, {done // DRAW_EVERY} draws (black); red: rejected"
+        title = f"trajectories: {done}, draws (black): {done // DRAW_EVERY}; red: rejected"
         axis.set_title(title, fontsize=10, loc="left")
         buffer = io.BytesIO()
         figure.savefig(buffer, dpi=80)

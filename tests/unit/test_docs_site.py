@@ -10,7 +10,7 @@ import pytest
 import grhmc
 from grhmc.results.descriptions import BY_PROCESS, COMMON
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if not path.relative_to(DOCS).parts[0].startswith("_"))
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)")
@@ -25,7 +25,7 @@ def toctree_entries(page: Path) -> set[Path]:
     for block in re.findall(r"^```\{toctree\}\n(.*?)^```", read(page), re.MULTILINE | re.DOTALL):
         for entry in block.splitlines():
             if entry and not entry.startswith(":"):
-                found.update(page.parent.glob(f"{entry}.md"))
+                found.update(path.resolve() for path in page.parent.glob(f"{entry}.md"))
     return found
 
 
