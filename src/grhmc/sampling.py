@@ -204,7 +204,7 @@ def sample(
     terms = parse_log_likelihood(log_likelihood, model)
     if terms and store is not None:
         raise ValueError(
-            "log_likelihood and store do not go together; call grhmc.compute_log_likelihood(result, model) on the result"
+            "log_likelihood and store do not go together; call grhmc.compute_log_likelihood(result, model) afterwards"
         )
     parsed_scale = ScaleSettings.parse(scale, model.dim)
     settings = RunSettings(

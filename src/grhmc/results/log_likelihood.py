@@ -33,8 +33,8 @@ def parse_log_likelihood(terms: Any, model: LogDensity) -> tuple[str, ...]:
     if isinstance(terms, bool | np.bool_):
         if terms and not model.likelihood_terms:
             raise ValueError(
-                "log_likelihood=True is for models with observed variables (PyMC, NumPyro) or a variable called log_lik "
-                "(Stan's generated quantities), and this one has neither; name the variables that hold the log "
+                "log_likelihood=True is for models with observed variables (PyMC, NumPyro) or a variable called "
+                "log_lik (Stan's generated quantities), and this one has neither; name the variables that hold the log "
                 "likelihood of each observation: log_likelihood='name'"
             )
         return model.likelihood_terms if terms else ()

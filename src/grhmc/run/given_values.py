@@ -1,4 +1,4 @@
-"""Values of variables that a user gives for a start: checked by name and shape, and put into a point of the sampler's."""
+"""Values of variables that a user gives for a start: checked by name and shape, and put into a point."""
 
 from __future__ import annotations
 

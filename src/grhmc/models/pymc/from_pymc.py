@@ -128,7 +128,7 @@ class PymcDensity(NumbaDensity):
     @property
     def likelihood_terms(self) -> tuple[str, ...]:
         """The observed variables."""
-        return tuple(variable.name for variable in self._model.observed_RVs)
+        return tuple(dict.fromkeys(variable.name for variable in self._model.observed_RVs))
 
     def log_likelihood(self, draws: np.ndarray) -> dict[str, np.ndarray]:
         """Of each observation at unconstrained draws, shape (n, dim)."""
@@ -196,7 +196,7 @@ def _compiled(model: Any) -> PymcGraph:
     parts = (
         tuple(model.free_RVs),
         tuple(model.value_vars),
-        tuple(model.observed_RVs),
+        tuple(dict.fromkeys(model.observed_RVs)),  # sample_posterior_predictive of PyMC 5.28 repeats some
         tuple(model.potentials),
         tuple(model.deterministics),
         tuple(model.rvs_to_initial_values.values()),

@@ -1,4 +1,4 @@
-"""What of a PyMC model is compiled only when somebody asks for it: starts by name, the log likelihood by observation."""
+"""What of a PyMC model is compiled only when somebody asks for it: starts by name, the pointwise log likelihood."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def compile_log_likelihood(
     model: Any, graph: PymcGraph
 ) -> Callable[[np.ndarray, Sequence[np.ndarray]], list[np.ndarray]]:
     """``f(draws, data)`` -> for each observed variable an array with the draws along the first axis."""
-    terms = model.logp(vars=list(model.observed_RVs), sum=False)
+    terms = model.logp(vars=list(dict.fromkeys(model.observed_RVs)), sum=False)
     return compile_outputs(terms, graph.values, graph.value_shapes, graph.shared)[0]
 
 
