@@ -205,7 +205,7 @@ class LogDensity:
         return tuple(variable.name for variable in self.variables if variable.name == "log_lik")
 
     def log_likelihood(self, draws: np.ndarray) -> dict[str, np.ndarray]:
-        """Log likelihood of each observation, at unconstrained draws (n, dim): by name, an array whose first axis is n."""
+        """Log likelihood of each observation at unconstrained draws (n, dim): by name, arrays whose first axis is n."""
         values = self.constrain_each(draws).values
         return {name: values[name] for name in self.likelihood_terms}
 
