@@ -345,15 +345,15 @@ def schools(sigma, y=None):
         numpyro.sample("y", dist.Normal(theta, sigma), obs=y)
 
 
-SIGMA, Y = (15.0, 10.0, 16.0, 11.0), (28.0, 8.0, -3.0, 7.0)
+SIGMAS, EFFECTS = (15.0, 10.0, 16.0, 11.0), (28.0, 8.0, -3.0, 7.0)
 
 
 def test_data_may_be_arrays_of_jax():
     at = np.full(6, 0.3)
-    exact = grhmc.from_numpyro(schools, np.array(SIGMA), y=np.array(Y)).evaluate(at)[0]
-    given = grhmc.from_numpyro(schools, jnp.array(SIGMA), y=jnp.array(Y))
+    exact = grhmc.from_numpyro(schools, np.array(SIGMAS), y=np.array(EFFECTS)).evaluate(at)[0]
+    given = grhmc.from_numpyro(schools, jnp.array(SIGMAS), y=jnp.array(EFFECTS))
     assert given.evaluate(at)[0] == pytest.approx(exact, rel=1e-12)
-    sigma, y = jnp.array(SIGMA), jnp.array(Y)
+    sigma, y = jnp.array(SIGMAS), jnp.array(EFFECTS)
     referred_to = grhmc.from_numpyro(lambda: schools(sigma, y))
     assert referred_to.evaluate(at)[0] == pytest.approx(exact, rel=1e-6)
     referred_to.check_gradient(at)
@@ -361,7 +361,7 @@ def test_data_may_be_arrays_of_jax():
 
 
 def test_starts_by_name_and_the_log_likelihood():
-    model = grhmc.from_numpyro(schools, jnp.array(SIGMA), y=jnp.array(Y), coords={"school": list("abcd")})
+    model = grhmc.from_numpyro(schools, jnp.array(SIGMAS), y=jnp.array(EFFECTS), coords={"school": list("abcd")})
     start = {"tau": 2.0, "theta": [1.0, 2.0, 3.0, 4.0]}
     with pytest.raises(ValueError, match=r"init\['tau'\] = -1\. is outside the support of tau.*Positive"):
         sample(model, init={"tau": -1.0})
@@ -371,6 +371,6 @@ def test_starts_by_name_and_the_log_likelihood():
     term = result["log_likelihood"]["y"]
     assert term.dims == ("chain", "draw", "school")
     assert list(term["school"].values) == list("abcd")
-    errors = (np.array(Y) - result["posterior"]["theta"].to_numpy()) / np.array(SIGMA)
-    np.testing.assert_allclose(term, -0.5 * errors**2 - np.log(SIGMA) - 0.5 * np.log(2 * np.pi), rtol=1e-6)
+    errors = (np.array(EFFECTS) - result["posterior"]["theta"].to_numpy()) / np.array(SIGMAS)
+    np.testing.assert_allclose(term, -0.5 * errors**2 - np.log(SIGMAS) - 0.5 * np.log(2 * np.pi), rtol=1e-6)
     assert result["observed_data"]["y"].dims == ("school",)

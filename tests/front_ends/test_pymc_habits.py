@@ -3,6 +3,7 @@
 import importlib.util
 import inspect
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ with warnings.catch_warnings():
     import pymc
 
 pytestmark = pytest.mark.filterwarnings("ignore:(?s).*faster on contiguous arrays")
-RUN = {"draws": 100, "tune": 100, "chains": 2, "cores": 1}
+RUN: dict[str, Any] = {"draws": 100, "tune": 100, "chains": 2, "cores": 1}
 
 
 def regression():
@@ -54,7 +55,7 @@ def result(model):
 def by_pymc(model):
     with model, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        options = {"nuts_sampler": "pymc", "compute_convergence_checks": False}
+        options: dict[str, Any] = {"nuts_sampler": "pymc", "compute_convergence_checks": False}
         return pymc.sample(draws=5, tune=5, chains=2, cores=1, random_seed=1, progressbar=False, **options)
 
 

@@ -415,6 +415,7 @@ def test_data_that_are_missing_are_named():
 
 def test_names_of_data_are_read_from_the_program():
     code = """functions { real f(real x) { return x; } } // data { int no; }
-    data { int<lower=0> N; array[N, 2] real<lower=0, upper=1> y; /* int z; */ matrix[N, N] K; } transformed data { int M; }"""
+    data { int<lower=0> N; array[N, 2] real<lower=0, upper=1> y; /* int z; */ matrix[N, N] K; }
+    transformed data { int M; }"""
     assert data_names(code) == ["N", "y", "K"]
     assert data_names("parameters { real x; } model { }") == []

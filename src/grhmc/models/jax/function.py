@@ -123,10 +123,10 @@ def compile_ahead(function: Callable[..., Any], *examples: Any) -> Callable[...,
     one (``jax.jit`` around a part of the model), JAX's caches are cleared.
     """
     jax = import_for("from_jax", "jax", "jax")
-    closed = jax.make_jaxpr(function)(*examples)
-    remembered = [weakref.ref(array) for array in _constants(closed) if isinstance(array, np.ndarray)]
-    del closed
-    compiled = jax.jit(function).lower(*examples).compile()
+    traced = jax.jit(function).trace(*examples)
+    remembered = [weakref.ref(array) for array in _constants(traced.jaxpr) if isinstance(array, np.ndarray)]
+    compiled = traced.lower().compile()
+    del traced
     if any(reference() is not None for reference in remembered):
         gc.collect()
     if any(reference() is not None for reference in remembered):

@@ -42,8 +42,7 @@ class NumpyroDensity(PythonDensity):
             coordinate_names=name_coordinates([Variable(leaf.name, leaf.shape) for leaf in model.leaves]),
             coords=coords,
             observed_data=model.observed_data,
-            data_dims=model.data_dims
-            | {name: parse_dims(name, dims[name]) for name in model.observed_data if name in dims},
+            data_dims=model.data_dims | dims_of_data,
         )
 
     def initial_point(self, rng: np.random.Generator) -> np.ndarray:

@@ -14,7 +14,7 @@ def data_names(code: str) -> list[str]:
     others = {"transformed data", "parameters", "transformed parameters", "model", "generated quantities", "functions"}
     only_data = _COMMENT.sub(" ", without_blocks(code, others))
     start = only_data.find("{")
-    if start < 0 or not only_data[:start].split()[-1:] == ["data"]:
+    if start < 0 or only_data[:start].split()[-1:] != ["data"]:
         return []
     declarations = _BRACKETS.sub(" ", only_data[start + 1 : only_data.rfind("}")]).split(";")
     words = [re.findall(r"[A-Za-z]\w*", declaration) for declaration in declarations]
