@@ -25,7 +25,7 @@ ENVIRONMENTS = {
 """Environments by name, and the extras of grhmc that they hold; `runtime` has the versions of `development`."""
 
 WITHOUT_LOCK = {("docs", "3.11")}
-"""The documentation holds PyMC and JAX at once, which Python 3.11 has no common Numba for."""
+"""The documentation needs PyMC 6, which is for Python 3.12 and later."""
 
 # The result is the same whatever machine it is made on. macOS needs the same packages as Linux.
 _COMPILE = ("pip", "compile", "--quiet", "--upgrade", "--python-platform", "x86_64-manylinux_2_28", "--no-annotate")
