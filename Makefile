@@ -28,7 +28,7 @@ INSTALL_UV = sed -n '/^uv==/,/[^\\]$$/p' $(call LOCK,$(VENV_PYTHON),development)
     $(VENV_PYTHON) -m pip $(PIP_OPTIONS) --require-hashes --requirement .venv/uv.txt
 LOCKS = pyproject.toml $(wildcard requirements/*.txt)
 
-.PHONY: help demo test kernels kernels-pymc test-newest test-lowest nightly lint format lock bench clean
+.PHONY: help demo test kernels kernels-pymc test-newest test-lowest nightly lint format lock bench clean dist check-wheel docs docs-links
 .DELETE_ON_ERROR:
 
 help:
@@ -41,6 +41,10 @@ help:
 	@echo 'make format   let ruff mend what it can'
 	@echo 'make lock     resolve the versions that all targets install afresh (requirements/)'
 	@echo 'make bench    the benchmarks in benchmarks/'
+	@echo 'make docs     the documentation as a site, in docs/_build/html; every page runs its code'
+	@echo 'make docs-links  the links of the documentation (needs the network)'
+	@echo 'make dist     the wheel and the source archive, in dist/'
+	@echo 'make check-wheel  the wheel in empty environments of every Python found: README, demo, doctor'
 	@echo 'make clean    remove the environments and caches'
 
 demo: .venv/.runtime
@@ -90,8 +94,42 @@ bench: .venv/.development
 	    echo "== $$script"; $(VENV_PYTHON) "$$script"; \
 	done
 
+dist: .venv-release/.tools
+	rm -rf dist
+	.venv-release/bin/python -m build
+	.venv-release/bin/python -m twine check --strict dist/*
+
+check-wheel: dist
+	@set -e; for python in python3.11 python3.12 python3.13; do \
+	    if $$python -c 'import venv' >/dev/null 2>&1; then \
+	        echo "== $$python"; $$python tests/check_wheel.py dist/*.whl --python $$python; last=$$python; \
+	    fi; \
+	done; $$last tests/check_wheel.py dist/*.whl --python $$last --pymc
+
+docs: .venv-docs/.packages
+	.venv-docs/bin/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+docs-links: .venv-docs/.packages
+	.venv-docs/bin/python -m sphinx -W --keep-going -b linkcheck docs docs/_build/links
+
+.venv-release/.tools: pyproject.toml
+	@$(MAKE_VENV)
+	@$(VENV_PYTHON) -m venv .venv-release
+	@.venv-release/bin/python -m pip $(PIP_OPTIONS) 'build>=1.2' 'twine>=6.1'
+	@touch $@
+
+# An environment of its own: it holds PyMC, which the development environment does not.
+.venv-docs/.packages: $(LOCKS)
+	@$(MAKE_VENV)
+	@$(VENV_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 12))' || \
+	    { echo 'The documentation is built on Python 3.12 or 3.13: make clean, then make PYTHON=python3.12 docs' >&2; exit 1; }
+	@echo 'Installing grhmc and what builds its documentation into .venv-docs ...'
+	@$(VENV_PYTHON) -m venv .venv-docs
+	@$(call INSTALL,.venv-docs/bin/python,docs,docs)
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-pymc .venv-lock .nox build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-pymc .venv-lock .venv-release .venv-docs docs/_build .nox build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # PyMC has an environment of its own: on Python 3.11 it needs an older Numba than the other tests should run on.

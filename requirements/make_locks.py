@@ -20,8 +20,12 @@ ENVIRONMENTS = {
     "development": ("dev", "test-front-ends", "test-torch", "test-cluster", "plot", "store"),
     "runtime": ("plot", "store"),
     "pymc": ("test-pymc",),
+    "docs": ("docs",),
 }
 """Environments by name, and the extras of grhmc that they hold; `runtime` has the versions of `development`."""
+
+WITHOUT_LOCK = {("docs", "3.11")}
+"""The documentation needs PyMC 6, which is for Python 3.12 and later."""
 
 # The result is the same whatever machine it is made on. macOS needs the same packages as Linux.
 _COMPILE = ("pip", "compile", "--quiet", "--upgrade", "--python-platform", "x86_64-manylinux_2_28", "--no-annotate")
@@ -55,7 +59,8 @@ def main() -> None:
     """Write all locks."""
     for python in PYTHONS:
         for environment in ENVIRONMENTS:
-            write_lock(python, environment)
+            if (environment, python) not in WITHOUT_LOCK:
+                write_lock(python, environment)
 
 
 if __name__ == "__main__":

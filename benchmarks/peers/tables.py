@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+import figure
 import timing
 from race import RESULTS, read
 from samplers import FAMILIES, OURS, PEERS
@@ -309,32 +310,17 @@ def configurations_table(cells: dict[str, dict[str, Cell]]) -> list[str]:
     return lines
 
 
-def draw(cells: dict[str, dict[str, Cell]], ours: str, path: Path) -> None:
-    """Worst ESS per 1000 gradients, warm-up counted, of each peer at its best and one of ours."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(8, 10), layout="constrained")
-    for name, marker in zip((*FAMILIES, ours), "osv^*", strict=True):
-        points = []
-        for i, samplers in enumerate(cells.values()):
-            if name == ours:
-                best = (name, samplers[ours]) if ours in samplers else None
-            else:
-                best = best_of(samplers, name, worst_with_warmup)
-            if best and best[1].worst_with_warmup > 0:
-                points.append((best[1].worst_with_warmup, i))
-        label = name if name == ours else f"{name}, best configuration"
-        axes.plot(*zip(*points, strict=True), marker, label=label, markersize=10 if name == ours else 6)
-    axes.set_yticks(range(len(cells)), list(cells))
-    axes.invert_yaxis()
-    axes.set_xscale("log")
-    axes.grid(alpha=0.3)
-    axes.set_xlabel("worst effective sample size per 1000 gradients, warm-up counted (median of seeds)")
-    axes.legend()
-    figure.savefig(path, dpi=120)
+def figure_points(cells: dict[str, dict[str, Cell]], ours: str) -> dict[str, dict[str, float]]:
+    """Worst ESS per 1000 gradients, warm-up counted, by sampler and target: each peer at its best, and one of ours."""
+    points: dict[str, dict[str, float]] = {name: {} for name in (*FAMILIES, ours)}
+    for target, samplers in cells.items():
+        for name in FAMILIES:
+            best = best_of(samplers, name, worst_with_warmup)
+            if best is not None:
+                points[name][target] = worst_with_warmup(best[1])
+        if ours in samplers:
+            points[ours][target] = worst_with_warmup(samplers[ours])
+    return points
 
 
 def main() -> None:
@@ -358,7 +344,7 @@ def main() -> None:
     else:
         print(text)
     if arguments.figure:
-        draw(cells, arguments.ours, arguments.figure)
+        figure.draw(list(cells), figure_points(cells, arguments.ours), arguments.ours, arguments.figure)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Sample posteriors with continuous-time Hamiltonian dynamics and self-tuned diagonal scales."""
 
-from grhmc import datasets
+from grhmc import datasets, pymc
 from grhmc._version import __version__
 from grhmc.comparison import Comparison, compare
 from grhmc.continuing import extend, resume
@@ -20,6 +20,8 @@ from grhmc.models import (
 from grhmc.models.path_functions import path_functions_from_numba
 from grhmc.outcomes import InitializationError, Outcome, SamplingError
 from grhmc.plotting import plot_crossing_times, plot_ess_comparison, plot_scale_history, plot_trace_with_events
+from grhmc.results.inference_data import to_inference_data
+from grhmc.results.log_likelihood import compute_log_likelihood
 from grhmc.results.summaries import summary
 from grhmc.run.chain_snapshot import ChainSnapshot
 from grhmc.sampling import sample
@@ -45,6 +47,7 @@ __all__ = [
     "Tuned",
     "__version__",
     "compare",
+    "compute_log_likelihood",
     "datasets",
     "diagnose",
     "extend",
@@ -61,8 +64,10 @@ __all__ = [
     "plot_ess_comparison",
     "plot_scale_history",
     "plot_trace_with_events",
+    "pymc",
     "resume",
     "sample",
     "summary",
+    "to_inference_data",
     "tune",
 ]

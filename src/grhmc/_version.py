@@ -1,3 +1,3 @@
 """Hold the version, once: the build reads it from here."""
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"

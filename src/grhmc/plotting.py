@@ -31,7 +31,9 @@ def plot_trace_with_events(
     chain: int | None = None,
     n_draws: int = 150,
 ) -> Figure:
-    """Draws against process time, and below them how often the momentum was refreshed.
+    """Draws against process time, and below them what happened before each.
+
+    That is the acceptance rate of its trajectories (discrete process), or the number of momentum refreshments.
 
     Parameters
     ----------
@@ -82,18 +84,24 @@ def plot_trace_with_events(
         axis.axhline(parameter.values.mean(), color=_GREY, linewidth=0.8, linestyle=":")
         axis.plot(time, values[: len(time)], color=_BLUE, linewidth=0.8, marker=".", markersize=4)
         axis.set_title(_shorten(parameter.label, 60), loc="left", fontsize=9)
-    panels[-1].vlines(time, 0, of_chain["n_events"].values, color=_ORANGE, linewidth=1.5)
-    events = "trajectories" if process_of(result.attrs) == DISCRETE else "momentum refreshments"
-    panels[-1].set_title(events, loc="left", fontsize=9)
-    panels[-1].set_ylim(bottom=0)
-    panels[-1].yaxis.get_major_locator().set_params(integer=True, nbins=3)
+    is_discrete = process_of(result.attrs) == DISCRETE
+    if is_discrete and "acceptance_rate" in of_chain:
+        below = "acceptance rate"  # the number of trajectories before a draw hardly varies
+        panels[-1].plot(time, of_chain["acceptance_rate"].values, ".", color=_ORANGE, markersize=4)
+        panels[-1].set_ylim(-0.05, 1.05)
+    else:
+        below = "trajectories" if is_discrete else "momentum refreshments"
+        panels[-1].step(time, of_chain["n_events"].values, where="pre", color=_ORANGE, linewidth=1.0)
+        panels[-1].set_ylim(bottom=0)
+        panels[-1].yaxis.get_major_locator().set_params(integer=True, nbins=3)
+    panels[-1].set_title(f"{below} before each draw", loc="left", fontsize=9)
     panels[-1].set_xlabel("process time")
     for axis in panels:
         _clean(axis)
         for at in diverging:
             axis.axvline(at, color=_RED, linewidth=0.8, alpha=0.7, zorder=0)
     note = f"; {len(diverging)} diverging (red)" if len(diverging) else ""
-    figure.suptitle(f"Chain {chain}, draws 1 to {len(time)}, and {events} before each{note}")
+    figure.suptitle(f"Chain {chain}, draws 1 to {len(time)}{note}")
     return figure
 
 

@@ -30,6 +30,7 @@ from grhmc.models.path_functions import PathFunctionSet, names_of
 from grhmc.outcomes import Outcome, SamplingError, explain
 from grhmc.results.datatree import plain_arrays
 from grhmc.results.kept_variables import keep_variables
+from grhmc.results.log_likelihood import move_log_likelihood
 from grhmc.results.record import ChainRecord
 from grhmc.run.chain import Chain
 from grhmc.run.chain_snapshot import ChainSnapshot
@@ -75,6 +76,8 @@ class Run:
     executor_is_ours : bool
         Whether it is shut down at the end.
     control : Control
+    log_likelihood : tuple of str
+        Terms that the result is to have in a group of this name.
     holds_warnings : bool
         Leave warnings in `caught`, rather than show them.
     caught : list of WarningMessage
@@ -92,6 +95,7 @@ class Run:
     make_executor: Callable[[], Executor] | None = None
     executor_is_ours: bool = False
     control: Control = field(default_factory=Control)
+    log_likelihood: tuple[str, ...] = ()
     holds_warnings: bool = False
     caught: list[warnings.WarningMessage] = field(default_factory=list)
 
@@ -134,6 +138,7 @@ def finish(run: Run) -> xarray.DataTree:
                 if failure is None and run.diagnosis is not None:
                     failure = diagnose_whatever_fails(run.diagnosis, result, run.checked_model, ctrl_c, run.store)
             if run.store is None:
+                move_log_likelihood(result, run.model, run.log_likelihood, ctrl_c.raising)
                 keep_variables(result, run.kept)
             elif result is not None:
                 result = keep_variables_on_disk(run.store, result, run.kept)

@@ -18,13 +18,14 @@ from grhmc.models.as_log_density import as_log_density
 from grhmc.models.log_density import LogDensity
 from grhmc.models.path_functions import PathFunctionSet, compiled_functions, names_of
 from grhmc.results.kept_variables import parse_var_names
+from grhmc.results.log_likelihood import parse_log_likelihood
 from grhmc.run.chain import Chain
 from grhmc.run.chain_record import records_of_run
 from grhmc.run.compilation import announce_compilation
 from grhmc.run.executor_argument import ExecutorArgument, parse_executor
 from grhmc.run.interrupt import CtrlC
 from grhmc.run.seeds import chain_generators
-from grhmc.run.starting_points import find_start, parse_init
+from grhmc.run.starting_points import Init, find_start, parse_init
 from grhmc.running import Callback, Run, finish
 from grhmc.sampling_run import SamplingRun
 from grhmc.settings import (
@@ -62,7 +63,7 @@ ELSEWHERE = {
 
 @accepts_field_names(ELSEWHERE)
 def sample(
-    model: Any,
+    model: Any = None,
     *,
     scale: Scale | MCT | Sequence[float] | np.ndarray = "geo",
     metric: Metric = "auto",
@@ -72,7 +73,7 @@ def sample(
     chains: int = 4,
     cores: int | None = None,
     seed: Seed = None,
-    init: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
+    init: Init = None,
     process: ProcessName | Process = "discrete",
     target_accept: float | None = None,
     path_functions: PathFunctionSet | None = None,
@@ -86,12 +87,13 @@ def sample(
     executor: ExecutorArgument = None,
     gradient_budget: int = GRADIENT_BUDGET,
     save_warmup: bool = False,
+    log_likelihood: bool | str | Sequence[str] = False,
     progress_bar: bool = True,
     check_gradient: bool = True,
     diagnose: bool = True,
     random_seed: Seed = None,
     progressbar: bool | None = None,
-    initvals: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
+    initvals: Init = None,
 ) -> xarray.DataTree:
     """Draw from a posterior by randomized Hamiltonian Monte Carlo: Metropolized trajectories, or continuous time.
 
@@ -99,7 +101,7 @@ def sample(
     ----------
     model : LogDensity, pymc.Model or bridgestan.StanModel
         A log density made by `from_stan`, `from_pymc`, `from_numba`, `from_python`, `from_pointer`, ...; or a model of
-        another package as it is.
+        another package as it is. Left out: the PyMC model whose ``with`` block this is called in.
     scale : {"geo", "isg", "vari", "mct", "identity"}, MCT or array of shape (dim,)
         How the diagonal scale is tuned: by integrated squared gradients ("isg"), by marginal variances ("vari"), by the
         geometric mean of these two, by median crossing times, or not at all; numbers fix it.
@@ -117,8 +119,10 @@ def sample(
     seed : int, sequence of int or numpy.random.Generator
         The same seed gives the same draws, whatever `cores`. They depend on `chains`, which are tuned together: the
         numbers of a sequence are one seed together. From a generator one number is drawn.
-    init : array of shape (dim,) or (chains, dim), or mapping of variable names to values
-        Where chains start, unconstrained; default: the model's own starting point, or uniform(-2, 2).
+    init : array of shape (dim,) or (chains, dim), or mapping of names to values, or one such mapping per chain
+        Where chains start; default: the model's own starting point, or uniform(-2, 2). Arrays are unconstrained; by
+        name, parameters have the values of the model (a standard deviation is positive), and those that are not named
+        are drawn as usual.
     process : {"discrete", "continuous"}, Discrete or Continuous
         Metropolized trajectories of equal steps, exact whatever the step; or the process in continuous time, with
         adaptive steps. What belongs to one of them is an argument of `grhmc.Discrete` or `grhmc.Continuous`.
@@ -154,6 +158,10 @@ def sample(
         Most posteriors take 2 to 30; the default is about what NUTS may spend with a tree depth of at most 10.
     save_warmup : bool
         Keep the draws of the warm-up.
+    log_likelihood : bool, str or sequence of str
+        Add a group of this name, with the log likelihood of each observation, for `arviz.loo`: of PyMC's and NumPyro's
+        observed variables, or of Stan's ``log_lik``. Names choose some of them, or other variables of the model that
+        hold it; variables move there from ``posterior``. `compute_log_likelihood` does the same later.
     progress_bar : bool
     check_gradient : bool
         Compare the gradient with finite differences at every chain's start. The sampler follows gradients only, so a
@@ -168,7 +176,8 @@ def sample(
     -------
     xarray.DataTree
         In ArviZ's schema: groups ``posterior``, ``sample_stats``, ``unconstrained_posterior``, ``time_average``,
-        ``tuning`` and, with `save_warmup`, ``warmup_posterior`` and ``warmup_sample_stats``.
+        ``tuning``; ``observed_data`` and ``constant_data`` where the model knows them; with `save_warmup`,
+        ``warmup_posterior`` and ``warmup_sample_stats``.
 
     Raises
     ------
@@ -193,6 +202,11 @@ def sample(
         if not isinstance(flag, bool | np.bool_):
             raise TypeError(f"{name} must be True or False, got {flag!r}")
     kept = parse_var_names(var_names, model)
+    terms = parse_log_likelihood(log_likelihood, model)
+    if terms and store is not None:
+        raise ValueError(
+            "log_likelihood and store do not go together; call grhmc.compute_log_likelihood(result, model) afterwards"
+        )
     parsed_scale = ScaleSettings.parse(scale, model.dim)
     settings = RunSettings(
         draws=default_draws(draws, until),
@@ -236,6 +250,7 @@ def sample(
         on_disk,
         callback,
         *where,
+        log_likelihood=terms,
     )
     # A DataTree gives any attribute that it is asked for, as far as type checkers know.
     return finish(run) if blocking else cast("xarray.DataTree", SamplingRun(run))
@@ -266,7 +281,7 @@ def prepare(
     model: LogDensity,
     settings: RunSettings,
     stages: list[Stage],
-    init: Any,
+    init: Init,
     path_functions: PathFunctionSet | None,
     store: RunStore | None = None,
 ) -> list[Chain]:

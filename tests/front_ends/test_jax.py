@@ -1,6 +1,8 @@
 """Models from JAX functions: trees, names, double precision, errors, the reference posteriors."""
 
 import importlib.util
+import subprocess
+import sys
 import traceback
 import warnings
 from typing import Any, NamedTuple
@@ -198,3 +200,51 @@ def test_draws_do_not_depend_on_the_number_of_threads():
     ]
     one, two = (run["posterior"]["x"].to_numpy() for run in runs)
     np.testing.assert_array_equal(one, two)
+
+
+AFTERWARDS = """
+import jax, jax.numpy as jnp, numpy as np, grhmc
+s = np.arange(1.0, 9.0)
+inner = jax.jit(lambda q: q * s)
+def logp(q):
+    rows = jax.lax.map(lambda x: jnp.sum(x / s), q)
+    return -0.5 * jnp.sum((q / s) ** 2) - 1e-9 * jnp.sum(rows**2){more}
+model = grhmc.from_jax(logp, np.zeros(8))
+assert np.isfinite(model.evaluate(np.ones(8))[0])
+model.constrain(np.zeros((3, 8)))
+{numpyro}
+ones = jnp.ones(8)
+for function in (lambda: ones * s, lambda: ones / s, lambda: inner(ones), lambda: logp(ones)):
+    assert function().dtype == jnp.float32
+    assert jax.jit(function)().dtype == jnp.float32
+assert (jnp.ones(8) * s).dtype == jnp.float32
+"""
+NUMPYRO = """
+import numpyro, numpyro.distributions as dist
+def line(s, y):
+    mu = numpyro.sample("mu", dist.Normal(0, 5))
+    numpyro.sample("y", dist.Normal(mu, s), obs=y)
+other = grhmc.from_numpyro(line, s, s)
+other.evaluate(np.ones(1)), other.constrain(np.zeros((3, 1))), other.log_likelihood(np.zeros((3, 1)))
+"""
+
+
+@pytest.mark.parametrize("more", ["", " - 1e-9 * jnp.sum(inner(q) ** 2)"])
+def test_the_users_own_arrays_are_as_before_afterwards(more):
+    """JAX remembers arrays of traced functions with the precision of the trace. In a process of its own."""
+    numpyro = NUMPYRO if importlib.util.find_spec("numpyro") and not more else ""
+    code = AFTERWARDS.replace("{more}", more).replace("{numpyro}", numpyro)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_data_of_single_precision_may_be_rounded_but_parameters_may_not():
+    s = jnp.ones(3)
+
+    def logp(q):
+        scale = jnp.float32(np.sqrt(2.0)) * jnp.exp(s)
+        return -0.5 * jnp.sum(jax.jit(lambda x: x / jnp.float32(2.0).astype(jnp.float32))(q) ** 2 / scale)
+
+    assert np.isfinite(grhmc.from_jax(logp, np.zeros(3)).evaluate(np.ones(3))[0])
+    with pytest.raises(TypeError, match="float32 on the way"):
+        grhmc.from_jax(lambda q: logp(jax.jit(lambda x: x.astype(jnp.float32).astype(float))(q)), np.zeros(3))

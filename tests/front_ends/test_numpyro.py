@@ -12,6 +12,7 @@ import grhmc
 import numpyro_models
 from grhmc.models.numpyro.arguments import draw_until_valid
 from reference_posteriors import check_same_posterior, large_discrepancies, read_posterior_data
+from short_runs import sample
 
 if importlib.util.find_spec("numpyro") is None:
     pytest.skip("needs NumPyro: pip install 'grhmc[jax]'", allow_module_level=True)
@@ -334,3 +335,42 @@ def test_other_errors_of_the_model_are_not_taken_for_invalid_arguments():
     with pytest.raises(ValueError, match="says the model"):
         grhmc.from_numpyro(model)
     assert len(calls) == 1
+
+
+def schools(sigma, y=None):
+    mu = numpyro.sample("mu", dist.Normal(0, 5))
+    tau = numpyro.sample("tau", dist.HalfCauchy(5))
+    with numpyro.plate("school", len(sigma)):
+        theta = numpyro.sample("theta", dist.Normal(mu, tau))
+        numpyro.sample("y", dist.Normal(theta, sigma), obs=y)
+
+
+SIGMAS, EFFECTS = (15.0, 10.0, 16.0, 11.0), (28.0, 8.0, -3.0, 7.0)
+
+
+def test_data_may_be_arrays_of_jax():
+    at = np.full(6, 0.3)
+    exact = grhmc.from_numpyro(schools, np.array(SIGMAS), y=np.array(EFFECTS)).evaluate(at)[0]
+    given = grhmc.from_numpyro(schools, jnp.array(SIGMAS), y=jnp.array(EFFECTS))
+    assert given.evaluate(at)[0] == pytest.approx(exact, rel=1e-12)
+    sigma, y = jnp.array(SIGMAS), jnp.array(EFFECTS)
+    referred_to = grhmc.from_numpyro(lambda: schools(sigma, y))
+    assert referred_to.evaluate(at)[0] == pytest.approx(exact, rel=1e-6)
+    referred_to.check_gradient(at)
+    assert sigma.dtype == jnp.float32
+
+
+def test_starts_by_name_and_the_log_likelihood():
+    model = grhmc.from_numpyro(schools, jnp.array(SIGMAS), y=jnp.array(EFFECTS), coords={"school": list("abcd")})
+    start = {"tau": 2.0, "theta": [1.0, 2.0, 3.0, 4.0]}
+    with pytest.raises(ValueError, match=r"init\['tau'\] = -1\. is outside the support of tau.*Positive"):
+        sample(model, init={"tau": -1.0})
+    there = model.constrain(model.unconstrain({"tau": np.array(2.0)}, np.zeros(6))[np.newaxis])
+    assert there["tau"][0] == pytest.approx(2.0)
+    result = sample(model, init=start, draws=10, tune=10, log_likelihood=True, diagnose=False)
+    term = result["log_likelihood"]["y"]
+    assert term.dims == ("chain", "draw", "school")
+    assert list(term["school"].values) == list("abcd")
+    errors = (np.array(EFFECTS) - result["posterior"]["theta"].to_numpy()) / np.array(SIGMAS)
+    np.testing.assert_allclose(term, -0.5 * errors**2 - np.log(SIGMAS) - 0.5 * np.log(2 * np.pi), rtol=1e-6)
+    assert result["observed_data"]["y"].dims == ("school",)

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import grhmc
+from grhmc.models.stan.blocks import data_names
 from grhmc.models.stan.names import bracketed, parse_columns
+from short_runs import sample
 
 pytest.importorskip("stanli", reason="needs stanli, which runs Stan programs: pip install 'grhmc[stan]'")
 
@@ -342,3 +344,78 @@ def test_a_bridgestan_model_is_taken_as_it_is(recwarn):
     assert result["posterior"]["x"].shape == (1, 20, 2)
     with pytest.raises(ValueError, match="data must be left out"):
         grhmc.from_stan(theirs, ROWS)
+
+
+BOUNDED = """
+data { int n; vector[n] y; }
+parameters { real mu; real<lower=0> sigma; simplex[3] w; vector<lower=mu>[2] above; }
+transformed parameters { real twice = mu * 2; }
+model { sigma ~ normal(0, 1); mu ~ normal(0, 1); above ~ normal(mu, 1); y ~ normal(mu, sigma); }
+generated quantities { vector[n] log_lik; for (i in 1:n) log_lik[i] = normal_lpdf(y[i] | mu, sigma); }
+"""
+
+
+@pytest.fixture(scope="module")
+def bounded():
+    return grhmc.from_stan(BOUNDED, {"n": 3, "y": [1.0, 2.0, 3.0]})
+
+
+def test_starts_by_name_are_unconstrained_by_stan(bounded):
+    assert [variable.name for variable in bounded.start_variables] == ["mu", "sigma", "w", "above"]
+    values = {"sigma": np.array(2.0), "w": np.array([0.2, 0.3, 0.5])}
+    there = bounded.constrain(bounded.unconstrain(values, np.zeros(6))[np.newaxis])
+    for name, value in values.items():
+        np.testing.assert_allclose(there[name][0], value)
+    assert there["mu"][0] == 0
+
+
+@pytest.mark.parametrize(
+    ("init", "message"),
+    [
+        ({"sigma": -1.0}, r"init\['sigma'\] = -1\. is outside the support of sigma: .*greater than or equal to 0"),
+        ({"w": [0.2, 0.2, 0.2]}, r"init\['w'\] = \[0\.2, 0\.2, 0\.2\] is outside .*should be 1"),
+        ({"twice": 1.0}, r"'twice' = 1\., which is no parameter.*mu \(\), sigma \(\), w \(3,\), above \(2,\)"),
+    ],
+)
+def test_a_wrong_start_is_an_error_that_names_it(bounded, init, message):
+    with pytest.raises(ValueError, match=f"(?s){message}"):
+        sample(bounded, init=init)
+
+
+def test_log_lik_moves_to_a_group_of_its_own_on_request(bounded):
+    run = {"draws": 10, "tune": 10, "init": {"mu": 2.0, "sigma": 1.0}, "diagnose": False}
+    result = sample(bounded, log_likelihood=True, **run)
+    assert "log_lik" not in result["posterior"]
+    values = {name: result["posterior"][name].to_numpy()[..., np.newaxis] for name in ("mu", "sigma")}
+    expected = -0.5 * ((np.array([1.0, 2.0, 3.0]) - values["mu"]) / values["sigma"]) ** 2
+    expected -= np.log(values["sigma"]) + 0.5 * np.log(2 * np.pi)
+    np.testing.assert_allclose(result["log_likelihood"]["log_lik"], expected)
+    later = grhmc.compute_log_likelihood(sample(bounded, **run), bounded, terms="log_lik")
+    np.testing.assert_array_equal(later["log_likelihood"]["log_lik"], result["log_likelihood"]["log_lik"])
+    assert "log_lik" in later["posterior"]
+
+
+def test_without_a_log_likelihood_it_cannot_be_asked_for(normal, bounded):
+    with pytest.raises(ValueError, match="a variable called log_lik"):
+        sample(normal, log_likelihood=True)
+    with pytest.raises(ValueError, match=r"log_likelihood has 'log_like'.*did you mean 'log_lik'"):
+        sample(bounded, log_likelihood="log_like")
+    with pytest.raises(TypeError, match="log_likelihood must be True, False, or names"):
+        sample(bounded, log_likelihood=3)
+    with pytest.raises(ValueError, match="log_likelihood and store do not go together"):
+        sample(bounded, log_likelihood=True, store="somewhere.zarr")
+
+
+def test_data_that_are_missing_are_named():
+    with pytest.raises(ValueError, match=r"n, y of the program's data are missing; no data were given.*--data FILE"):
+        grhmc.from_stan(BOUNDED)
+    with pytest.raises(ValueError, match=r"^y of the program's data are missing; given are n"):
+        grhmc.from_stan(BOUNDED, {"n": 3})
+
+
+def test_names_of_data_are_read_from_the_program():
+    code = """functions { real f(real x) { return x; } } // data { int no; }
+    data { int<lower=0> N; array[N, 2] real<lower=0, upper=1> y; /* int z; */ matrix[N, N] K; }
+    transformed data { int M; }"""
+    assert data_names(code) == ["N", "y", "K"]
+    assert data_names("parameters { real x; } model { }") == []

@@ -15,7 +15,9 @@ EXTRAS = {
     "development": ("dev", "test-front-ends", "plot", "store"),
     "runtime": ("plot", "store"),
     "pymc": ("test-pymc", "pymc"),
+    "docs": ("docs", "pymc", "stan", "jax", "plot", "store"),
 }
+NOT_BUILT = {"docs-3.11"}
 
 
 def locked(lock):
@@ -34,7 +36,7 @@ def unmet(requirements, versions):
 
 def test_there_is_a_lock_for_every_supported_python():
     pythons = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if "Python :: 3." in c]
-    assert {lock.stem for lock in LOCKS} == {f"{name}-{python}" for name in EXTRAS for python in pythons}
+    assert {lock.stem for lock in LOCKS} == {f"{name}-{python}" for name in EXTRAS for python in pythons} - NOT_BUILT
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.stem)

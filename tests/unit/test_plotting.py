@@ -30,10 +30,6 @@ def close_figures():
     pyplot.close("all")
 
 
-def segments_of(axis):
-    return axis.collections[0].get_segments()
-
-
 def draw(figure) -> None:
     """Lay out and render, which is where bad text and infinite values would show."""
     figure.canvas.draw()
@@ -44,15 +40,29 @@ def test_the_trace_shows_the_first_draws_and_the_events():
     figure = plot_trace_with_events(result, ["β_2", "cost [$]"], chain=1, n_draws=20)
     draw(figure)
     first, _, events = figure.axes
-    assert [panel.get_title(loc="left") for panel in figure.axes] == ["β_2", r"cost [\$]", "momentum refreshments"]
+    assert [panel.get_title(loc="left") for panel in figure.axes] == [
+        "β_2",
+        r"cost [\$]",
+        "momentum refreshments before each draw",
+    ]
     line = first.lines[1]
     statistics = result["sample_stats"].to_dataset().isel(chain=1, draw=slice(20))
     assert np.array_equal(line.get_xdata(), statistics["process_time"])
     assert np.array_equal(line.get_ydata(), result["posterior"].to_dataset()["β_2"].isel(chain=1, draw=slice(20)))
-    heights = [segment[1, 1] for segment in segments_of(events)]
-    assert heights == statistics["n_events"].values.tolist()
+    assert np.array_equal(events.lines[0].get_ydata(), statistics["n_events"])
     assert "1 diverging" in figure.get_suptitle()
     assert np.asarray(first.lines[2].get_xdata())[0] == statistics["process_time"].values[4]
+
+
+def test_the_trace_of_the_discrete_process_shows_acceptance_rates():
+    result = synthetic_runs.make_result(2, NAMES, n_draws=30)
+    result.attrs["process"] = "discrete"
+    rates = np.linspace(0.2, 1.0, 60).reshape(2, 30)
+    result["sample_stats"] = result["sample_stats"].to_dataset().assign(acceptance_rate=(("chain", "draw"), rates))
+    figure = plot_trace_with_events(result, chain=1, n_draws=20)
+    draw(figure)
+    assert figure.axes[-1].get_title(loc="left") == "acceptance rate before each draw"
+    assert np.array_equal(figure.axes[-1].lines[0].get_ydata(), rates[1, :20])
 
 
 def test_the_trace_shows_four_parameters_by_default():

@@ -1,4 +1,4 @@
-"""The commands `grhmc demo`, `sample`, `compare` and `paper`."""
+"""The commands `grhmc demo`, `sample`, `resume`, `extend`, `compare`, `paper` and `doctor`."""
 
 from grhmc.cli.app import app
 

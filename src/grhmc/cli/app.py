@@ -15,6 +15,7 @@ from grhmc._files import replacing
 from grhmc._terminal import accept_all_characters
 from grhmc._version import __version__
 from grhmc.cli.continue_commands import extend_command, resume_command
+from grhmc.cli.doctor_command import doctor_command
 from grhmc.cli.messages import exit_if_interrupted, readable_errors, readable_warnings
 from grhmc.cli.options import (
     BudgetOption,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Sample posteriors with continuous-time Hamiltonian dynamics and self-tuned scales.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -73,6 +73,7 @@ app.command(cls=ListOptionsCommand)(paper)
 app.command(name="sample")(sample_command)
 app.command(name="resume")(resume_command)
 app.command(name="extend")(extend_command)
+app.command(name="doctor")(doctor_command)
 
 
 @app.command()

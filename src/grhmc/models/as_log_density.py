@@ -22,13 +22,17 @@ def as_log_density(model: Any) -> LogDensity:
 
     Parameters
     ----------
-    model : LogDensity, pymc.Model or bridgestan.StanModel
+    model : LogDensity, pymc.Model, bridgestan.StanModel or None
+        None: the PyMC model whose ``with`` block this is called in.
 
     Raises
     ------
     TypeError
-        If it is something else; functions among it, for nothing tells what kind of function it is.
+        If it is something else; functions among it, for nothing tells what kind of function it is. If it is None
+        outside a PyMC model's ``with`` block.
     """
+    if model is None:
+        model = _model_in_context()
     if isinstance(model, LogDensity):
         return model
     for package, name, front_end in _FRONT_ENDS:
@@ -39,6 +43,19 @@ def as_log_density(model: Any) -> LogDensity:
     raise TypeError(
         f"model must be a {accepted}, or a log density made by grhmc.from_stan, from_numpyro, from_jax, from_torch, "
         f"from_numba, from_python or from_pointer; got {type(model).__name__}: {model!r:.200}{_hint(model)}"
+    )
+
+
+def _model_in_context() -> Any:
+    pymc = sys.modules.get("pymc")  # there is no block of a package that nobody has imported
+    try:
+        if pymc is not None:
+            return pymc.modelcontext(None)
+    except TypeError:
+        pass
+    raise TypeError(
+        "there is no model: pass one as the first argument, or call this in the block of a PyMC model, "
+        "with model: grhmc.sample()"
     )
 
 

@@ -53,6 +53,8 @@ class NumbaDensity(LogDensity):
         coordinate_names: Sequence[str] | None = None,
         coords: Mapping[str, Sequence[Any]] | None = None,
         observed_data: Mapping[str, Any] | None = None,
+        constant_data: Mapping[str, Any] | None = None,
+        data_dims: Mapping[str, Sequence[str]] | None = None,
         exceptions_are_fatal: bool = True,
     ) -> None:
         self.data = data
@@ -70,6 +72,8 @@ class NumbaDensity(LogDensity):
             coordinate_names=coordinate_names,
             coords=coords,
             observed_data=observed_data,
+            constant_data=constant_data,
+            data_dims=data_dims,
             keep_alive=(compiled, self._table, self.data),
             rebuild=rebuild,
         )

@@ -34,6 +34,8 @@ class PythonDensity(LogDensity):
         coordinate_names: Sequence[str] | None = None,
         coords: Mapping[str, Sequence[Any]] | None = None,
         observed_data: Mapping[str, Any] | None = None,
+        constant_data: Mapping[str, Any] | None = None,
+        data_dims: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self._exceptions: list[BaseException] = []
         callback = _make_callback(f, dim, self._exceptions)
@@ -44,6 +46,8 @@ class PythonDensity(LogDensity):
             coordinate_names=coordinate_names,
             coords=coords,
             observed_data=observed_data,
+            constant_data=constant_data,
+            data_dims=data_dims,
             keep_alive=(callback,),
             rebuild=rebuild,
         )

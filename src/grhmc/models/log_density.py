@@ -30,7 +30,7 @@ class LogDensity:
     """A log density with its gradient, and how to give its draws back to the user.
 
     Front-ends such as `from_numba` make these. To write one, call this class with a pointer, or
-    derive from it and override `initial_point`, `constrain`, `take_exception` or `for_thread`;
+    derive from it and override `initial_point`, `constrain`, `unconstrain`, `take_exception` or `for_thread`;
     docs/front-ends.md shows how.
 
     Parameters
@@ -51,8 +51,10 @@ class LogDensity:
         `variables` (``beta[2]``), which then must have `dim` entries.
     coords : mapping of str to sequence, optional
         Labels along the dims named by `variables`.
-    observed_data : mapping of str to array, optional
-        Data to store with the results, by name.
+    observed_data, constant_data : mapping of str to array, optional
+        Data to store with the results, by name: what the likelihood is of, and all else.
+    data_dims : mapping of str to sequence of str, optional
+        Names of the axes of data, and of the terms of the log likelihood, by name.
     keep_alive : sequence, optional
         Objects that own what `address` and `user_data` lead to.
     rebuild : tuple (callable, arguments), optional
@@ -77,6 +79,8 @@ class LogDensity:
         coordinate_names: Sequence[str] | None = None,
         coords: Mapping[str, Sequence[Any]] | None = None,
         observed_data: Mapping[str, Any] | None = None,
+        constant_data: Mapping[str, Any] | None = None,
+        data_dims: Mapping[str, Sequence[str]] | None = None,
         keep_alive: Sequence[Any] = (),
         rebuild: tuple[Callable[..., LogDensity], tuple[Any, ...]] | None = None,
     ) -> None:
@@ -85,13 +89,16 @@ class LogDensity:
         self.user_data = user_data
         self.variables = (Variable("x", (dim,)),) if variables is None else tuple(variables)
         self.coords = parse_coords(coords)
-        self.observed_data = {} if observed_data is None else dict(observed_data)
+        self.observed_data = dict(observed_data or {})
+        self.constant_data = dict(constant_data or {})
+        self.data_dims = {name: tuple(dims) for name, dims in (data_dims or {}).items()}
         self.keep_alive = tuple(keep_alive)
         self._rebuild = rebuild
         check_variables(self.variables)
-        for name in self.observed_data:
-            check_storable(str(name), "observed_data")
-        reject_masked("observed_data", self.observed_data)
+        for group in ("observed_data", "constant_data"):
+            for name in getattr(self, group):
+                check_storable(str(name), group)
+            reject_masked(group, getattr(self, group))
         check_coords(self.variables, self.coords)
         self.coordinate_names = _coordinate_names(coordinate_names, self.variables, self.dim)
         size = sum(variable.size for variable in self.variables)
@@ -153,6 +160,54 @@ class LogDensity:
             What `constrain` raised, if it did at every draw.
         """
         return constrain_each(self, draws)
+
+    @property
+    def start_variables(self) -> tuple[Variable, ...]:
+        """The variables that a start may be given of by name, which `unconstrain` takes.
+
+        Here all where variables are coordinates, else none.
+        """
+        return self.variables if type(self).constrain is LogDensity.constrain else ()
+
+    def unconstrain(self, values: Mapping[str, np.ndarray], point: np.ndarray) -> np.ndarray:
+        """Move a point to where some variables have given values; the rest of it stays.
+
+        Parameters
+        ----------
+        values : mapping of str to ndarray
+            Of some of `start_variables`, in their shapes.
+        point : ndarray, shape (dim,)
+
+        Returns
+        -------
+        ndarray, shape (dim,)
+            Whatever it is where a value is outside the support: the caller looks what `constrain` makes of it.
+
+        Raises
+        ------
+        ValueError
+            If a value is outside the support, for models that say so.
+        """
+        moved, start = np.array(point, dtype=np.float64), 0
+        for variable in self.variables:
+            if variable.name in values:
+                moved[start : start + variable.size] = np.ravel(values[variable.name])
+            start += variable.size
+        return moved
+
+    def describe_support(self, name: str) -> str:
+        """What values one of `start_variables` may take, in words, or an empty string."""
+        return ""
+
+    @property
+    def likelihood_terms(self) -> tuple[str, ...]:
+        """Names of what `log_likelihood` gives: here a variable that is called log_lik, as Stan's users call it."""
+        return tuple(variable.name for variable in self.variables if variable.name == "log_lik")
+
+    def log_likelihood(self, draws: np.ndarray) -> dict[str, np.ndarray]:
+        """Log likelihood of each observation at unconstrained draws (n, dim): by name, arrays whose first axis is n."""
+        values = self.constrain_each(draws).values
+        return {name: values[name] for name in self.likelihood_terms}
 
     def evaluate(self, q: Any) -> tuple[float, np.ndarray, int]:
         """Evaluate through the pointer, as the sampler does.

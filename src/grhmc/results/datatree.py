@@ -61,7 +61,7 @@ def build_datatree(
         draws as the sampler sees them, ``position`` (chain, draw, unconstrained); ``time_average``
         (chain, interval, ...); ``tuning`` (chain, ...) with the scale and its ``history_``, and
         ``warmup_seconds`` and ``sampling_seconds`` (chain,), the wall-clock time of each chain;
-        ``observed_data`` if the model knows its data. It can be written to NetCDF and zarr.
+        ``observed_data`` and ``constant_data`` if the model knows its data. It can be written to NetCDF and zarr.
 
     Raises
     ------
@@ -108,8 +108,7 @@ def groups_without_draws(
         "time_average": _time_average(records, coordinates, function_names, process),
         "tuning": _tuning(records, coordinates, process),
     }
-    observed = _observed_data(records, model)
-    return groups if observed is None else groups | {"observed_data": observed}
+    return groups | _data_groups(records, model)
 
 
 def warmup_groups(
@@ -270,16 +269,18 @@ _MOST_NAMED = 8
 _IS_NAN = "is NaN there. Means that leave NaN out, as those of xarray, are then means given that nothing failed"
 
 
-def _observed_data(records: Sequence[ChainRecord], model: LogDensity) -> xarray.Dataset | None:
+def _data_groups(records: Sequence[ChainRecord], model: LogDensity) -> dict[str, xarray.Dataset]:
     """The model's data, if it knows them and they can be stored."""
-    if not model.observed_data:
-        return None
-    data = {name: np.asarray(values) for name, values in model.observed_data.items()}
-    try:
-        return _dataset(records, data, sample_dims=())
-    except Exception as error:
-        warnings.warn(f"the result has no group observed_data: {describe(error)}", stacklevel=3)
-        return None
+    groups = {}
+    for group in ("observed_data", "constant_data"):
+        data = {name: np.asarray(values) for name, values in getattr(model, group).items()}
+        if not data:
+            continue
+        try:
+            groups[group] = _dataset(records, data, sample_dims=(), dims=model.data_dims, coords=model.coords)
+        except Exception as error:
+            warnings.warn(f"the result has no group {group}: {describe(error)}", stacklevel=3)
+    return groups
 
 
 def _time_average(

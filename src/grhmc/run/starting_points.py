@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,27 +11,43 @@ from grhmc.argument_checks import as_real_array, as_vector
 from grhmc.density_pointer import EXCEPTION
 from grhmc.models.log_density import LogDensity
 from grhmc.outcomes import InitializationError
+from grhmc.run.given_values import GivenValues, parse_values
 from grhmc.run.start_search import BUDGET, LARGEST, search_start
+
+Init = Sequence[float] | np.ndarray | Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None
+"""A user's argument: see `parse_init`."""
 
 MAX_TRIES = 100
 _HALF_WIDTH = 2.0
+
+_TRIES_TO_PLACE = 10
+# Random points that are tried with a user's values before these are taken to be outside the support: the values may be
+# bounds of what was drawn.
 
 LARGEST_LOG_DENSITY = 1e10
 """In size, of a random start that is taken at once: of larger ones fewer than six digits are left after the point."""
 
 
-def parse_init(init: Any, model: LogDensity, chains: int) -> list[np.ndarray | None]:
-    """A starting point per chain from a user's argument.
+def parse_init(init: Init, model: LogDensity, chains: int) -> list[np.ndarray | GivenValues | None]:
+    """A starting point per chain, or what is known of it, from a user's argument.
 
     Parameters
     ----------
-    init : None, array of shape (dim,) or (chains, dim), or mapping
-        A mapping gives every variable's value by name, for models whose variables are their coordinates.
+    init : None, array of shape (dim,) or (chains, dim), mapping, or sequence of mappings
+        Arrays are unconstrained. A mapping gives values of variables by name; a sequence one mapping, or None, per
+        chain.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is something else; if a name is unknown, or a value has the wrong shape.
     """
     if init is None:
         return [None] * chains
     if isinstance(init, Mapping):
-        return [_flatten(init, model)] * chains
+        return [parse_values("init", init, model)] * chains
+    if isinstance(init, Sequence) and any(isinstance(entry, Mapping) for entry in init):
+        return _one_per_chain(init, model, chains)
     array = as_real_array("init", init, f"an array of {model.dim} real numbers, or one such row per chain")
     if array.ndim == 2:
         if len(array) != chains:
@@ -43,31 +59,21 @@ def parse_init(init: Any, model: LogDensity, chains: int) -> list[np.ndarray | N
     return [as_vector("init", array, model.dim)] * chains
 
 
-def _flatten(init: Mapping[str, Any], model: LogDensity) -> np.ndarray:
-    expected = [variable.name for variable in model.variables]
-    if set(init) != set(expected):
-        raise ValueError(
-            f"init names {sorted(map(str, init))}, but the model's variables are {expected}; give all of them"
+def _one_per_chain(init: Sequence[Any], model: LogDensity, chains: int) -> list[np.ndarray | GivenValues | None]:
+    if len(init) != chains:
+        raise ValueError(f"init has {len(init)} mappings for {chains} chains; give one for all, or one per chain")
+    wrong = [entry for entry in init if not isinstance(entry, Mapping | None)]
+    if wrong:
+        raise TypeError(
+            f"init must be mappings of names to values, or None, one per chain; got {wrong[0]!r} among them"
         )
-    if type(model).constrain is not LogDensity.constrain:
-        raise ValueError(
-            "init by name works for models whose variables are their coordinates, and these are transformed; give an "
-            f"array of {model.dim} unconstrained values instead"
-        )
-    parts = []
-    for variable in model.variables:
-        accepted = f"an array of real numbers of shape {tuple(variable.shape)}"
-        value = as_real_array(f"init[{variable.name!r}]", init[variable.name], accepted)
-        if value.shape != tuple(variable.shape):
-            raise ValueError(f"init[{variable.name!r}] must have shape {tuple(variable.shape)}, got {value.shape}")
-        parts.append(value.ravel())
-    return as_vector("init", np.concatenate(parts), model.dim)
+    return [None if entry is None else parse_values(f"init[{k}]", entry, model) for k, entry in enumerate(init)]
 
 
 def find_start(
     model: LogDensity,
     rng: np.random.Generator,
-    init: np.ndarray | None,
+    init: np.ndarray | GivenValues | None,
     partner: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """A point where log density and gradient are finite, and the gradient there.
@@ -81,12 +87,16 @@ def find_start(
 
     Raises
     ------
+    ValueError
+        If a value that the user gives is outside the support.
     InitializationError
         If the user's point is not finite, or none of `MAX_TRIES` random ones, nor of those of `search_start`, is.
     Exception
         Whatever the density raised.
     """
-    if init is not None:
+    if isinstance(init, GivenValues) and init.is_complete:
+        init = init.place(np.zeros(model.dim))
+    if isinstance(init, np.ndarray):
         _, gradient, problem = _Tries(model).try_point(init)
         if gradient is None:
             raise InitializationError(
@@ -100,6 +110,11 @@ def find_start(
         point = rng.uniform(-_HALF_WIDTH, _HALF_WIDTH, model.dim) if own is None else own
         if own is None and partner is not None and number == 0:
             point = -partner
+        if init is not None:
+            placed = init.place_if_possible(point, is_last=number + 1 == _TRIES_TO_PLACE and tries.n == 0)
+            if placed is None:
+                continue
+            point = placed
         log_density, gradient, _ = tries.try_point(point)
         if gradient is None:
             continue
@@ -110,6 +125,11 @@ def find_start(
     if best is not None:
         return best[1], best[2]
     usual = tries.describe()
+    if init is not None:
+        raise InitializationError(
+            f"none of {MAX_TRIES} starting points with the given {', '.join(init.values)} has a finite log density and "
+            f"gradient: {usual}. Give other values, or more of them, as init"
+        )
     try:
         found = search_start(lambda point: tries.try_point(point)[1], rng, model.dim)
     except Exception as error:
@@ -129,6 +149,7 @@ class _Tries:
 
     def __init__(self, model: LogDensity) -> None:
         self.model = model
+        self.n = 0
         self.n_infinite = self.n_nan = self.n_other = self.n_gradient = 0
         self.bad_coordinates: set[int] = set()
         self.last, self.last_problem = np.zeros(model.dim), ""
@@ -137,6 +158,7 @@ class _Tries:
         """The log density and the gradient at a point, or what is wrong there in words."""
         log_density, gradient, problem, bad = _evaluate(self.model, point)
         message = self.model.take_message()
+        self.n += 1
         if gradient is None:
             problem = f"{problem} ({message})" if message else problem
             self.last, self.last_problem = point, problem

@@ -14,7 +14,7 @@ from grhmc.models.from_python import PythonDensity
 from grhmc.models.jax.function import compile_per_draw, compile_value_and_gradient
 from grhmc.models.numpyro.model import NumpyroModel, read_model
 from grhmc.models.optional_packages import import_for
-from grhmc.models.tree_names import with_dims
+from grhmc.models.tree_names import parse_dims, with_dims
 from grhmc.models.variables import Variable, name_coordinates
 
 _OPTIONS = ("init_strategy", "dims", "coords")
@@ -30,21 +30,46 @@ class NumpyroDensity(PythonDensity):
         coords: Mapping[str, Sequence[Any]],
         rebuild: tuple[Callable[..., Any], tuple[Any, ...]],
     ) -> None:
-        self._initial_point = model.initial_point
+        self._model = model
         self._constrain = compile_per_draw(model.constrain)
+        self._log_likelihood = compile_per_draw(model.log_likelihood)
+        dims_of_data = {name: parse_dims(name, dims[name]) for name in model.observed_data if name in dims}
         super().__init__(
             compile_value_and_gradient(model.log_density, model.dim, "the NumPyro model"),
             model.dim,
-            with_dims(model.variables, dims),
+            with_dims(model.variables, {name: dims[name] for name in dims if name not in model.observed_data}),
             rebuild,
             coordinate_names=name_coordinates([Variable(leaf.name, leaf.shape) for leaf in model.leaves]),
             coords=coords,
             observed_data=model.observed_data,
+            data_dims=model.data_dims | dims_of_data,
         )
 
     def initial_point(self, rng: np.random.Generator) -> np.ndarray:
         """A point by the starting strategy."""
-        return self._initial_point(int(rng.integers(2**31)))
+        return self._model.initial_point(int(rng.integers(2**31)))
+
+    @property
+    def start_variables(self) -> tuple[Variable, ...]:
+        """The latent sites."""
+        return self._model.starts
+
+    def unconstrain(self, values: Mapping[str, np.ndarray], point: np.ndarray) -> np.ndarray:
+        """A point where some latent sites have these values, by NumPyro's own transforms."""
+        return self._model.unconstrain(values, point)
+
+    def describe_support(self, name: str) -> str:
+        """NumPyro's constraint of a site."""
+        return self._model.supports[name]
+
+    @property
+    def likelihood_terms(self) -> tuple[str, ...]:
+        """The observed sites."""
+        return tuple(self._model.observed_data)
+
+    def log_likelihood(self, draws: np.ndarray) -> dict[str, np.ndarray]:
+        """Of each value of the observed sites at unconstrained draws, shape (n, dim)."""
+        return self._log_likelihood(draws)
 
     def constrain(self, draws: np.ndarray) -> dict[str, np.ndarray]:
         """Latent and deterministic sites of unconstrained draws, shape (n, dim)."""
@@ -101,8 +126,8 @@ def from_numpyro(
 
     Notes
     -----
-    The model runs in double precision whatever ``numpyro.enable_x64`` says, and that setting is not changed. JAX arrays
-    made before keep their type: pass data as NumPy arrays.
+    The model runs in double precision whatever ``numpyro.enable_x64`` says, and that setting is not changed. Arguments
+    that are JAX arrays are converted; arrays that the model refers to otherwise keep their type.
     """
     import_for("from_numpyro", "numpyro", "jax")
     if not callable(model):

@@ -25,19 +25,34 @@ class NumpyroModel(NamedTuple):
         Latent sites, with the shapes of their unconstrained values.
     variables : tuple of Variable
         Latent and deterministic sites in the order of the model, with plates as dims.
+    starts : tuple of Variable
+        Latent sites, with the shapes of their constrained values.
     observed_data : dict of str to ndarray
+    data_dims : dict of str to tuple of str
+        Names of the axes of the observed sites.
     log_density, constrain : callable
         JAX functions of the unconstrained vector, shape (dim,).
     initial_point : callable
         ``f(seed) -> ndarray, shape (dim,)``.
+    unconstrain : callable
+        ``f(values, point) -> ndarray, shape (dim,)``: the point where some latent sites have these values.
+    log_likelihood : callable
+        JAX function of the unconstrained vector: the log density of each value of the observed sites.
+    supports : dict of str to str
+        Of the latent sites, in words.
     """
 
     leaves: tuple[Leaf, ...]
     variables: tuple[Variable, ...]
+    starts: tuple[Variable, ...]
     observed_data: dict[str, np.ndarray]
+    data_dims: dict[str, tuple[str, ...]]
     log_density: Callable[[Any], Any]
     constrain: Callable[[Any], dict[str, Any]]
     initial_point: Callable[[int], np.ndarray]
+    unconstrain: Callable[[Mapping[str, np.ndarray], np.ndarray], np.ndarray]
+    log_likelihood: Callable[[Any], dict[str, Any]]
+    supports: dict[str, str]
 
     @property
     def dim(self) -> int:
@@ -61,6 +76,8 @@ def read_model(
     from numpyro.handlers import seed, substitute, trace
     from numpyro.infer.util import constrain_fn, potential_energy
 
+    with double_precision()():
+        args, kwargs = _in_double_precision((args, dict(kwargs)))
     start = functools.partial(
         draw_until_valid, functools.partial(_unconstrained_start, model, args, kwargs, init_strategy)
     )
@@ -73,6 +90,7 @@ def read_model(
         # Anew for each trace: a seed handler keeps the key it has come to, which must not outlive the trace.
         return seed(substitute(model, data=parameters), jax.random.PRNGKey(_SEED))
 
+    observed = _observed_data(sites)
     leaves = tuple(Leaf(name, np.shape(value)) for name, value in unconstrained.items())
 
     def as_sites(q):
@@ -86,6 +104,15 @@ def read_model(
     def constrain(q):
         return constrain_fn(seeded(), args, dict(kwargs), as_sites(q), return_deterministic=True)
 
+    def unconstrain(values: Mapping[str, np.ndarray], point: np.ndarray) -> np.ndarray:
+        with double_precision()():
+            return _unconstrained(seeded(), args, kwargs, values, as_sites(jax.numpy.asarray(point)))
+
+    def log_likelihood(q):
+        values = constrain_fn(seeded(), args, kwargs, as_sites(q))
+        at_draw = trace(substitute(seeded(), data=values)).get_trace(*args, **kwargs)
+        return {name: at_draw[name]["fn"].log_prob(at_draw[name]["value"]) for name in observed}
+
     def log_density(q):
         sites_here = trace(seeded())
         value = -potential_energy(sites_here, args, dict(kwargs), as_sites(q))
@@ -97,10 +124,15 @@ def read_model(
     return NumpyroModel(
         leaves,
         tuple(Variable(name, tuple(shapes[name].shape), _dims(sites[name])) for name in sites if name in shapes),
-        _observed_data(sites),
+        tuple(Variable(name, np.shape(sites[name]["value"]), _dims(sites[name])) for name in unconstrained),
+        observed,
+        {name: dims for name in observed if (dims := _dims(sites[name])) is not None},
         log_density,
         constrain,
         initial_point,
+        unconstrain,
+        log_likelihood,
+        {name: str(sites[name]["fn"].support) for name in unconstrained},
     )
 
 
@@ -117,6 +149,46 @@ def _unconstrained_start(
     latent = {name: site for name, site in sites.items() if site["type"] == "sample" and not site["is_observed"]}
     _check_sites(sites, latent)
     return sites, {name: biject_to(site["fn"].support).inv(site["value"]) for name, site in latent.items()}
+
+
+def _in_double_precision(arguments: Any) -> Any:
+    """Arguments of a model with JAX's arrays in double precision, whatever they were made in, and as new arrays."""
+    import jax
+
+    def converted(leaf: Any) -> Any:
+        if not isinstance(leaf, jax.Array) or jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return leaf
+        values = np.asarray(leaf)
+        is_real = jax.numpy.issubdtype(leaf.dtype, jax.numpy.floating)
+        return jax.numpy.array(values, dtype=np.float64 if is_real else values.dtype)
+
+    return jax.tree_util.tree_map(converted, arguments)
+
+
+def _unconstrained(
+    model: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    values: Mapping[str, np.ndarray],
+    point: Mapping[str, Any],
+) -> np.ndarray:
+    """The unconstrained vector where sites have these values, and else those of the point; site after site."""
+    from numpyro.distributions import biject_to
+    from numpyro.handlers import substitute, trace
+
+    def value_of(site: Mapping[str, Any]) -> Any:
+        if site["type"] != "sample" or site["name"] not in point:
+            return None
+        if site["name"] in values:
+            return np.asarray(values[site["name"]])
+        return biject_to(site["fn"].support)(point[site["name"]])
+
+    sites = trace(substitute(model, substitute_fn=value_of)).get_trace(*args, **kwargs)
+    parts = [
+        biject_to(sites[name]["fn"].support).inv(sites[name]["value"]) if name in values else here
+        for name, here in point.items()
+    ]
+    return np.concatenate([np.ravel(part) for part in parts]).astype(np.float64)
 
 
 def _check_sites(sites: Mapping[str, Any], latent: Mapping[str, Any]) -> None:

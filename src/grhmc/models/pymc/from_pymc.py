@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from grhmc.models.from_numba import NumbaDensity
 from grhmc.models.log_density import LogDensity
 from grhmc.models.optional_packages import import_for
 from grhmc.models.outputs import Outputs, describe
+from grhmc.models.pymc.data import axis_names, constant_data, data_dims, observed_data
 from grhmc.models.pymc.graph import PymcGraph, compile_model, read_shared
+from grhmc.models.pymc.on_request import compile_log_likelihood, compile_unconstrain
 from grhmc.models.variables import Variable, name_coordinates
 
 _REPEATABLE = "the same seed gives the same draws"
@@ -29,9 +32,13 @@ class PymcDensity(NumbaDensity):
     def __init__(self, model: Any, graph: PymcGraph, data: tuple[np.ndarray, ...]) -> None:
         self._model = model
         self._graph = graph
+        self._compiled_starts: dict[tuple[str, ...], Callable[..., np.ndarray]] = {}
         start = _ravel(graph, graph.initial_point(0))
         examples = _examples(graph, start, data)
-        dims = {name: _dims(model, name) for name in graph.output_names}
+        dims = {name: axis_names(model, name) for name in graph.output_names}
+        observed, constant = observed_data(model), constant_data(model)
+        dims_of_data = data_dims(model, observed | constant)
+        used = {axis for axes in [*dims.values(), *dims_of_data.values()] for axis in axes or ()}
         super().__init__(
             graph.log_density,
             graph.dim,
@@ -44,8 +51,10 @@ class PymcDensity(NumbaDensity):
             coordinate_names=name_coordinates(
                 [Variable(v.name, shape) for v, shape in zip(graph.values, graph.value_shapes, strict=True)]
             ),
-            coords=_coords(model, {axis for axes in dims.values() for axis in axes or ()}),
-            observed_data=_observed_data(model),
+            coords=_coords(model, used),
+            observed_data=observed,
+            constant_data=constant,
+            data_dims=dims_of_data,
             exceptions_are_fatal=False,
         )
 
@@ -96,6 +105,38 @@ class PymcDensity(NumbaDensity):
                     n_failed[name] += 1
                     message = describe(error)
         return Outputs(values, {name: count for name, count in n_failed.items() if count}, message)
+
+    @property
+    def start_variables(self) -> tuple[Variable, ...]:
+        """The free random variables."""
+        return self.variables[: len(self._model.free_RVs)]
+
+    def unconstrain(self, values: Mapping[str, np.ndarray], point: np.ndarray) -> np.ndarray:
+        """A point where some free variables have these values, by PyMC's own transforms."""
+        names = tuple(values)
+        if names not in self._compiled_starts:
+            self._compiled_starts[names] = compile_unconstrain(self._model, self._graph, names)
+        return self._compiled_starts[names](values, point, self.data)
+
+    def describe_support(self, name: str) -> str:
+        """The distribution and PyMC's transform of it, which tell."""
+        variable = self._model[name]
+        transform = self._model.rvs_to_transforms[variable]
+        distribution = type(variable.owner.op).__name__.removesuffix("RV")
+        return f"what {distribution} allows" + (f" (PyMC's transform: {transform.name})" if transform else "")
+
+    @property
+    def likelihood_terms(self) -> tuple[str, ...]:
+        """The observed variables."""
+        return tuple(dict.fromkeys(variable.name for variable in self._model.observed_RVs))
+
+    def log_likelihood(self, draws: np.ndarray) -> dict[str, np.ndarray]:
+        """Of each observation at unconstrained draws, shape (n, dim)."""
+        return dict(zip(self.likelihood_terms, self._log_likelihood(draws, self.data), strict=True))
+
+    @functools.cached_property
+    def _log_likelihood(self) -> Callable[..., list[np.ndarray]]:
+        return compile_log_likelihood(self._model, self._graph)
 
     def attributes(self) -> dict[str, str]:
         """How exactly the draws can be repeated."""
@@ -155,7 +196,7 @@ def _compiled(model: Any) -> PymcGraph:
     parts = (
         tuple(model.free_RVs),
         tuple(model.value_vars),
-        tuple(model.observed_RVs),
+        tuple(dict.fromkeys(model.observed_RVs)),  # sample_posterior_predictive of PyMC 5.28 repeats some
         tuple(model.potentials),
         tuple(model.deterministics),
         tuple(model.rvs_to_initial_values.values()),
@@ -200,24 +241,6 @@ def _examples(graph: PymcGraph, start: np.ndarray, data: tuple[np.ndarray, ...])
 _MOST_STARTS = 20
 
 
-def _dims(model: Any, name: str) -> tuple[str, ...] | None:
-    dims = model.named_vars_to_dims.get(name)
-    if not dims:
-        return None
-    return tuple(f"{name}_dim_{axis}" if dim is None else str(dim) for axis, dim in enumerate(dims))
-
-
 def _coords(model: Any, used: set[str]) -> dict[str, Sequence[Any]]:
     """Labels of the axes in use; those that PyMC knows by their length only need none."""
     return {dim: labels for dim, labels in model.coords.items() if dim in used and labels is not None}
-
-
-def _observed_data(model: Any) -> dict[str, np.ndarray]:
-    observed = {}
-    for variable in model.observed_RVs:
-        value = model.rvs_to_values[variable]
-        if hasattr(value, "data"):
-            observed[variable.name] = np.asarray(value.data)
-        else:
-            observed[variable.name] = np.asarray(value.get_value() if hasattr(value, "get_value") else value.eval())
-    return observed

@@ -81,7 +81,7 @@ def compile_model(model: Any) -> PymcGraph:
     shared = _shared_inputs([log_density, *constrained])
     return PymcGraph(
         _compile_log_density(log_density, gradients, values, shapes, shared),
-        *_compile_outputs(constrained, values, shapes, shared),
+        *compile_outputs(constrained, values, shapes, shared),
         tuple(variable.name for variable in outputs),
         values,
         shapes,
@@ -123,7 +123,7 @@ def _shared_inputs(outputs: Sequence[Any]) -> tuple[Any, ...]:
     )
 
 
-def _data_inputs(outputs: Sequence[Any], shared: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+def data_inputs(outputs: Sequence[Any], shared: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """The outputs as functions of plain inputs in place of the shared variables."""
     from pytensor.graph.replace import graph_replace
 
@@ -143,8 +143,8 @@ def _compile_log_density(
     from pymc.pytensorf import compile as compile_graph
 
     joined = tensor.concatenate([tensor.flatten(gradient) for gradient in gradients])
-    outputs, data = _data_inputs([log_density, joined], shared)
-    point, outputs = _as_function_of_point(outputs, values, shapes)
+    outputs, data = data_inputs([log_density, joined], shared)
+    point, outputs = as_function_of_point(outputs, values, shapes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the compiler's own doings
         function = compile_graph([point, *data], outputs, mode="NUMBA", on_unused_input="ignore", trust_input=True)
@@ -161,7 +161,7 @@ def _compile_log_density(
     return evaluate
 
 
-def _as_function_of_point(
+def as_function_of_point(
     outputs: Sequence[Any], values: Sequence[Any], shapes: Sequence[tuple[int, ...]]
 ) -> tuple[Any, list[Any]]:
     """The outputs as functions of one vector that holds all value variables."""
@@ -179,15 +179,15 @@ def _as_function_of_point(
     return point, graph_replace(list(outputs), replacements, strict=False)
 
 
-def _compile_outputs(
+def compile_outputs(
     outputs: Sequence[Any], values: Sequence[Any], shapes: Sequence[tuple[int, ...]], shared: Sequence[Any]
 ) -> tuple[Callable[..., list[np.ndarray]], Callable[..., np.ndarray]]:
     """All outputs of many draws, and one output of one draw."""
     from pymc.pytensorf import compile as compile_graph
     from pytensor.compile.mode import Mode
 
-    with_data, data = _data_inputs(outputs, shared)
-    point, with_point = _as_function_of_point(with_data, values, shapes)
+    with_data, data = data_inputs(outputs, shared)
+    point, with_point = as_function_of_point(with_data, values, shapes)
 
     def compiled(wanted: Any) -> Callable[..., Any]:
         # Evaluated once per draw at most: compiling would take longer than it saves.

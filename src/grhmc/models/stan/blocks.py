@@ -1,4 +1,4 @@
-"""Leave blocks out of a Stan program's text."""
+"""Blocks of a Stan program's text: leave some out; which data it asks for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,22 @@ from collections.abc import Collection
 
 _TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"[^"\n]*"|[{}]|[A-Za-z_][\w]*', re.DOTALL)
 _TWO_WORDS = ("generated", "transformed")
+
+
+def data_names(code: str) -> list[str]:
+    """Names that a program's data block declares; of included files nothing is known."""
+    others = {"transformed data", "parameters", "transformed parameters", "model", "generated quantities", "functions"}
+    only_data = _COMMENT.sub(" ", without_blocks(code, others))
+    start = only_data.find("{")
+    if start < 0 or only_data[:start].split()[-1:] != ["data"]:
+        return []
+    declarations = _BRACKETS.sub(" ", only_data[start + 1 : only_data.rfind("}")]).split(";")
+    words = [re.findall(r"[A-Za-z]\w*", declaration) for declaration in declarations]
+    return [found[-1] for found in words if found]
+
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_BRACKETS = re.compile(r"<[^>]*>|\[[^\]]*\]")
 
 
 def without_blocks(code: str, names: Collection[str]) -> str:

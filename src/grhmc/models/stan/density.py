@@ -100,6 +100,18 @@ class StanDensity(LogDensity):
             message,
         )
 
+    @property
+    def start_variables(self) -> tuple[Variable, ...]:
+        """The parameters."""
+        return tuple(v for v in self.variables if self._columns[v.name].max() < self.instance.n_parameters)
+
+    def unconstrain(self, values: Mapping[str, np.ndarray], point: np.ndarray) -> np.ndarray:
+        """A point where some parameters have these values, by Stan's own transforms."""
+        parameters = self.instance.constrain_parameters(point[np.newaxis])[0]
+        for name, value in values.items():
+            parameters[self._columns[name]] = value
+        return self.instance.unconstrain(parameters)
+
     def take_message(self) -> str:
         """Stan's message from the last evaluation that failed, or an empty string; forgets it."""
         return _take_message(self._table, self.instance.library)

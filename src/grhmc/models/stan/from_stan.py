@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grhmc.models.stan.blocks import without_blocks
+from grhmc.models.stan.blocks import data_names, without_blocks
 from grhmc.models.stan.density import StanDensity
 from grhmc.models.stan.library import StanInstance, StanLibrary
 from grhmc.models.stan.program import Source, compile_program, is_interpreted, read_data, read_program, warn_of_nan
@@ -112,8 +112,21 @@ def _make(
     simpler = None
     if is_interpreted(json_data) and source.code:
         simpler = functools.partial(_make_simpler, source, data, seed, library)
-    instance = StanInstance(library, json_data, seed, simpler)
+    try:
+        instance = StanInstance(library, json_data, seed, simpler)
+    except ValueError as error:
+        raise _with_missing_data(error, source.code, json.loads(data)) from None
     return StanDensity(instance, dims, coords, (_make, (source, data, backend, dims, coords, seed)))
+
+
+def _with_missing_data(error: ValueError, code: str, data: Mapping[str, Any]) -> ValueError:
+    """Stan's error, led by what data the program asks for and does not get."""
+    missing = [name for name in data_names(code) if name not in data]
+    if not missing and (code or data):
+        return error
+    wanted = f"{', '.join(missing)} of the program's data" if missing else "the program's data, if it has any,"
+    given = f"given are {', '.join(data)}" if data else "no data were given"
+    return ValueError(f"{wanted} are missing; {given}: pass data={{...}}, in the shell --data FILE. {error}")
 
 
 def _make_simpler(source: Source, data: str, seed: int, library: StanLibrary) -> list[StanInstance]:

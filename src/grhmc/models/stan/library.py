@@ -33,6 +33,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ctypes.c_int,
         (_ADDRESS, ctypes.c_bool, ctypes.c_bool, _ADDRESS, _ADDRESS, _ADDRESS, _MESSAGE),
     ),
+    "bs_param_unconstrain": (ctypes.c_int, (_ADDRESS, _ADDRESS, _ADDRESS, _MESSAGE)),
     "bs_log_density_gradient": (
         ctypes.c_int,
         (_ADDRESS, ctypes.c_bool, ctypes.c_bool, _ADDRESS, _ADDRESS, _ADDRESS, _MESSAGE),
@@ -107,6 +108,8 @@ class StanInstance:
     ----------
     is_thread_safe : bool
         Whether the library was built with STAN_THREADS, so that threads may evaluate at the same time.
+    n_parameters : int
+        How many of `names` are parameters; they come first.
     names : tuple of str
         Stan's flat names of the outputs: parameters, transformed parameters, generated quantities.
     coordinate_names : tuple of str
@@ -141,11 +144,11 @@ class StanInstance:
         )
         self.names = _split(library.param_names(self.pointer, True, self._has_generated_quantities))
         self.dim: int = library.param_unc_num(self.pointer)
-        parameters = _split(library.param_names(self.pointer, False, False))
+        self.n_parameters = len(parameters := _split(library.param_names(self.pointer, False, False)))
         self.coordinate_names = name_stan_coordinates(
             _split(library.param_unc_names(self.pointer)),
             parameters,
-            lambda points: self._constrain_parameters(points, len(parameters)),
+            self.constrain_parameters,
         )
 
     def constrain(self, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
@@ -224,14 +227,27 @@ class StanInstance:
                     parts.append((instance, with_transformed, len(names)))
         return sorted(parts, key=lambda part: -part[2])
 
-    def _constrain_parameters(self, draws: np.ndarray, n_parameters: int) -> np.ndarray:
+    def constrain_parameters(self, draws: np.ndarray) -> np.ndarray:
         """The parameters alone; NaN where they cannot be computed."""
-        values = np.full((len(draws), n_parameters), np.nan)
+        values = np.full((len(draws), self.n_parameters), np.nan)
         for row, output in zip(np.ascontiguousarray(draws, dtype=np.float64), values, strict=True):
-            known = np.empty(n_parameters)
+            known = np.empty(self.n_parameters)
             if self._constrain_row(row, known, False, False) is None:
                 output[:] = known
         return values
+
+    def unconstrain(self, parameters: np.ndarray) -> np.ndarray:
+        """The point, shape (dim,), of parameters in Stan's order, shape (n_parameters,).
+
+        Raises
+        ------
+        ValueError
+            With Stan's message, if they are outside the support.
+        """
+        values, point, message = np.ascontiguousarray(parameters), np.empty(self.dim), ctypes.c_char_p()
+        if self.library.param_unconstrain(self.pointer, values.ctypes.data, point.ctypes.data, ctypes.byref(message)):
+            raise ValueError(self.library.take_message(message))
+        return point
 
 
 def _split(names: bytes) -> Sequence[str]:
