@@ -125,7 +125,7 @@ def test_starts_by_name_are_exact_and_the_rest_is_drawn(model):
 
 WRONG_STARTS = [
     ({"sigma": -1.0}, ValueError, r"init\['sigma'\] = -1\. is outside the support of sigma.*HalfNormal"),
-    ({"sigmas": 1.0}, ValueError, r"init has 'sigmas' = 1\..*did you mean 'sigma'.*beta \(2,\)"),
+    ({"sigmas": 1.0}, ValueError, r"init has 'sigmas' = 1\..*did you mean 'sigma'.*'beta' \(2,\)"),
     ({"line": np.zeros(12)}, ValueError, "no parameter of the model"),
     ({"beta": [1.0]}, ValueError, r"init\['beta'\] must have shape \(2,\), got \[1\.\] of shape \(1,\)"),
     ({"sigma": np.nan}, ValueError, r"init\['sigma'\] must be finite, got nan"),
