@@ -142,7 +142,7 @@ backend, compile_kwargs, max_treedepth, nuts
     log_prior = wanted.get("log_prior", False)
     if log_prior:
         names = None if log_prior is True else list(log_prior)
-        pymc.compute_log_prior(data, var_names=names, model=context, progressbar=False)
+        pymc.stats.compute_log_prior(data, var_names=names, model=context, progressbar=False)
     return data
 
 

@@ -374,7 +374,7 @@ def test_starts_by_name_are_unconstrained_by_stan(bounded):
     [
         ({"sigma": -1.0}, r"init\['sigma'\] = -1\. is outside the support of sigma: .*greater than or equal to 0"),
         ({"w": [0.2, 0.2, 0.2]}, r"init\['w'\] = \[0\.2, 0\.2, 0\.2\] is outside .*should be 1"),
-        ({"twice": 1.0}, r"'twice' = 1\., which is no parameter.*mu \(\), sigma \(\), w \(3,\), above \(2,\)"),
+        ({"twice": 1.0}, r"'twice' = 1\., which is no parameter.*'mu' \(\), 'sigma' \(\), 'w' \(3,\), 'above' \(2,\)"),
     ],
 )
 def test_a_wrong_start_is_an_error_that_names_it(bounded, init, message):

@@ -54,7 +54,8 @@ def _model_in_context() -> Any:
     except TypeError:
         pass
     raise TypeError(
-        "there is no model: pass one as the first argument, or call this in the block of a PyMC model, "
+        "there is no model: pass one as the first argument, made by grhmc.from_stan, from_numpyro, from_jax, "
+        "from_torch, from_numba, from_python or from_pointer, or call this in the block of a PyMC model, "
         "with model: grhmc.sample()"
     )
 

@@ -163,10 +163,7 @@ class LogDensity:
 
     @property
     def start_variables(self) -> tuple[Variable, ...]:
-        """The variables that a start may be given of by name, which `unconstrain` takes.
-
-        Here all where variables are coordinates, else none.
-        """
+        """Variables that `unconstrain` takes, for starts by name: all where they are coordinates, else none."""
         return self.variables if type(self).constrain is LogDensity.constrain else ()
 
     def unconstrain(self, values: Mapping[str, np.ndarray], point: np.ndarray) -> np.ndarray:
@@ -181,12 +178,7 @@ class LogDensity:
         Returns
         -------
         ndarray, shape (dim,)
-            Whatever it is where a value is outside the support: the caller looks what `constrain` makes of it.
-
-        Raises
-        ------
-        ValueError
-            If a value is outside the support, for models that say so.
+            Where a value is outside the support: anything that `constrain` makes something else of, or a ValueError.
         """
         moved, start = np.array(point, dtype=np.float64), 0
         for variable in self.variables:

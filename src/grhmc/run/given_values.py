@@ -89,10 +89,12 @@ def parse_values(argument: str, values: Mapping[str, Any], model: LogDensity) ->
             f"{argument} by name works for models that can unconstrain their variables, and this one cannot; give an "
             f"array of {model.dim} unconstrained values instead"
         )
+    if not values:
+        raise ValueError(f"{argument} names no parameter; it may name {', '.join(map(repr, known))}")
     arrays = {}
     for name, value in values.items():
         if name not in known:
-            described = ", ".join(f"{known_name} {shape}" for known_name, shape in known.items())
+            described = ", ".join(f"{known_name!r} {shape}" for known_name, shape in known.items())
             raise ValueError(
                 f"{argument} has {name!r} = {_shown(value)}, which is no parameter of the model"
                 f"{nearest(str(name), known)}; its parameters, with their shapes, are {described}"
