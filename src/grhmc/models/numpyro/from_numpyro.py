@@ -30,6 +30,7 @@ class NumpyroDensity(PythonDensity):
         coords: Mapping[str, Sequence[Any]],
         rebuild: tuple[Callable[..., Any], tuple[Any, ...]],
     ) -> None:
+        self.leaves = model.leaves
         self._initial_point = model.initial_point
         self._constrain = compile_per_draw(model.constrain)
         super().__init__(
