@@ -1,0 +1,81 @@
+"""What the metric of `grhmc.tune` is worth to PyMC, Stan, NumPyro and BlackJAX, against what each finds itself.
+
+    python benchmarks/scales/other_samplers.py run stan numpyro     # with the packages of this environment
+    python benchmarks/scales/other_samplers.py table   # of docs/scales-for-other-samplers.md
+
+Each run is a line of results.csv, and those that are there are not run again. Three seeds; the table has medians.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.metadata
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+from models import NAMES
+from samplers import METRICS, PACKAGES, SAMPLERS, smallest_ess
+
+RESULTS = Path(__file__).parent / "results.csv"
+SEEDS = (1, 2, 3)
+COLUMNS = (
+    "sampler", "version", "model", "metric", "seed", "tune_gradients", "warmup_gradients", "sampling_gradients",
+    "smallest_ess", "n_divergent",
+)  # fmt: skip
+
+
+def read() -> list[dict[str, Any]]:
+    if not RESULTS.exists():
+        return []
+    with RESULTS.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def run(names: list[str]) -> None:
+    done = {(row["sampler"], row["model"], row["metric"], row["seed"]) for row in read()}
+    for sampler in names:
+        version = importlib.metadata.version(PACKAGES[sampler])
+        for model in NAMES:
+            for metric in METRICS:
+                for seed in SEEDS:
+                    if (sampler, model, metric, str(seed)) in done:
+                        continue
+                    made = SAMPLERS[sampler](model, metric, seed)
+                    counts = (made.tune_gradients, made.warmup_gradients, made.sampling_gradients)
+                    ess = f"{smallest_ess(made.draws):.0f}"
+                    row = (sampler, version, model, metric, seed, *counts, ess, made.n_divergent)
+                    is_new = not RESULTS.exists()
+                    with RESULTS.open("a", newline="") as file:
+                        writer = csv.writer(file, lineterminator="\n")
+                        writer.writerows([COLUMNS, row] if is_new else [row])
+                    print(*row, flush=True)
+
+
+def table() -> None:
+    rows = read()
+    print("| model | sampler | metric | warm-up gradients | gradients a draw | smallest ESS | gradients per ESS |")
+    print("|---|---|---|---|---|---|---|")
+    for model in NAMES:
+        for sampler in SAMPLERS:
+            for metric in METRICS:
+                cell = [
+                    row for row in rows if (row["sampler"], row["model"], row["metric"]) == (sampler, model, metric)
+                ]
+                if len(cell) < len(SEEDS):
+                    continue
+                warmup = statistics.median(int(row["tune_gradients"]) + int(row["warmup_gradients"]) for row in cell)
+                steps = statistics.median(int(row["sampling_gradients"]) for row in cell) / 4000
+                ess = statistics.median(float(row["smallest_ess"]) for row in cell)
+                cost = statistics.median(int(row["sampling_gradients"]) / float(row["smallest_ess"]) for row in cell)
+                print(f"| {model} | {sampler} | {metric} | {warmup:,.0f} | {steps:.1f} | {ess:,.0f} | {cost:.1f} |")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["table"]:
+        table()
+    elif sys.argv[1:2] == ["run"] and set(sys.argv[2:]) <= set(SAMPLERS):
+        run(sys.argv[2:] or list(SAMPLERS))
+    else:
+        sys.exit(__doc__)
