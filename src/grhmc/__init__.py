@@ -19,7 +19,14 @@ from grhmc.models import (
 )
 from grhmc.models.path_functions import path_functions_from_numba
 from grhmc.outcomes import InitializationError, Outcome, SamplingError
-from grhmc.plotting import plot_crossing_times, plot_ess_comparison, plot_scale_history, plot_trace_with_events
+from grhmc.plotting import (
+    plot_crossing_times,
+    plot_divergences,
+    plot_ess_comparison,
+    plot_scale_history,
+    plot_trace_with_events,
+)
+from grhmc.results.divergences import divergences
 from grhmc.results.summaries import summary
 from grhmc.run.chain_snapshot import ChainSnapshot
 from grhmc.sampling import sample
@@ -47,6 +54,7 @@ __all__ = [
     "compare",
     "datasets",
     "diagnose",
+    "divergences",
     "extend",
     "from_jax",
     "from_numba",
@@ -58,6 +66,7 @@ __all__ = [
     "from_torch",
     "path_functions_from_numba",
     "plot_crossing_times",
+    "plot_divergences",
     "plot_ess_comparison",
     "plot_scale_history",
     "plot_trace_with_events",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grhmc.diagnosis.divergence_places import places_of_divergences
 from grhmc.results.descriptions import DISCRETE, process_of
 from grhmc.results.summaries import ParameterDraws, iterate_parameters
 from grhmc.settings import TARGET_CROSSING_TIME
@@ -283,6 +284,53 @@ def plot_ess_comparison(comparison: Comparison) -> Figure:
     figure.supxlabel("effective draws per 1000 gradients of sampling", fontsize=10)
     figure.suptitle("Scale tuners compared: each parameter (grey) and the worst one", fontsize=11)
     return figure
+
+
+def plot_divergences(result: Any, parameters: Sequence[str] | None = None) -> Figure:
+    """Where diverging trajectories start: the parameter that tells it best against others, draws in grey below.
+
+    Parameters
+    ----------
+    result : DataTree, InferenceData or Dataset
+        From `sample`, or of another sampler that says which draws diverged.
+    parameters : sequence of str, optional
+        Two or more, the first for the horizontal axis: unconstrained coordinates, or, of other samplers, labels as in
+        `summary`, with ``log`` before positive ones. By default the one that `diagnose` names, and the first others.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        If the result does not say which draws diverged, or lacks a parameter or has only one.
+    """
+    pyplot = _pyplot()
+    names, values, starts, told = places_of_divergences(result)
+    if parameters is None:
+        shown = list(dict.fromkeys([*told, *names]))[:_MOST_BESIDE]
+    else:
+        shown = _check_names("parameters", parameters, names)
+    if len(shown) < 2:
+        raise ValueError(f"plot_divergences needs two parameters or more, got {', '.join(shown)}")
+    figure, axes = pyplot.subplots(
+        1, len(shown) - 1, figsize=(3.2 * (len(shown) - 1) + 0.6, 3.4), layout="constrained", squeeze=False
+    )
+    columns = [values[..., names.index(name)] for name in shown]
+    step = max(1, columns[0].size // _MOST_POINTS)
+    for axis, name, column in zip(axes[0], shown[1:], columns[1:], strict=True):
+        axis.plot(columns[0].ravel()[::step], column.ravel()[::step], ".", color=_GREY, alpha=0.3, markersize=3)
+        axis.plot(columns[0][starts], column[starts], ".", color=_RED, markersize=5)
+        axis.set(xlabel=_shorten(shown[0]), ylabel=_shorten(name))
+        _clean(axis)
+    figure.suptitle(f"{int(starts.sum())} diverging trajectories start at the red points; draws are grey")
+    return figure
+
+
+_MOST_BESIDE, _MOST_POINTS = 4, 4000
 
 
 def _pyplot() -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from grhmc.diagnosis.convergence import find_convergence_problems
 from grhmc.diagnosis.correlations import find_correlations
+from grhmc.diagnosis.divergence_places import find_divergence_places
 from grhmc.diagnosis.energy import find_energy_problems
 from grhmc.diagnosis.exploration import find_uneven_exploration
 from grhmc.diagnosis.gradient import find_gradient_problems, gradient_at
@@ -133,7 +134,7 @@ def _draws_group(result: xarray.DataTree) -> str:
     return "unconstrained_posterior" if has_only_unconstrained else "posterior"
 
 
-_CONSEQUENCES_OF_NOISE = ("low_acceptance", "diverging", "cut_trajectories", "energy_error")
+_CONSEQUENCES_OF_NOISE = ("low_acceptance", "diverging", "divergence_places", "cut_trajectories", "energy_error")
 # Whose messages name causes that it is not.
 
 _CODES_OF_MODEL = ("wrong_gradient", "unused_parameter", "heavy_tails", "missed_place", "uneven_exploration")
@@ -162,6 +163,7 @@ def _findings_of_draws(
     findings += find_energy_problems(
         statistics.transpose("chain", "draw"), dim, is_discrete=by_trajectories, is_short_of_draws=is_short
     )
+    findings += find_divergence_places(result)
     if "tuning" in result.children:
         if "unconstrained_posterior" in result.children:
             findings += find_correlations(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.diagnosis.convergence import find_convergence_problems
+from grhmc.diagnosis.divergence_places import find_divergence_places
 from grhmc.diagnosis.energy import (
     ACCEPTANCE_LIMIT,
     CUT_SHARE_LIMIT,
@@ -19,13 +20,14 @@ from grhmc.diagnosis.report import NOTE, WARNING, Finding, listed_chains
 from grhmc.diagnosis.tails import find_heavy_tails
 from grhmc.diagnosis.unusable import find_unusable_draws
 from grhmc.results.any_result import draws_of_group
+from grhmc.results.divergences import FLAGS
 
 if TYPE_CHECKING:
     import xarray
 
 NAMES = {
     "lp": ("lp", "logp", "lp__", "log_prob", "log_density", "logdensity", "model_logp"),
-    "diverging": ("diverging", "divergent__", "is_divergent", "divergent"),
+    "diverging": FLAGS,
     "energy": ("energy", "energy__"),
     "tree_depth": ("tree_depth", "depth", "treedepth__", "treedepth", "num_trajectory_expansions"),
     "is_at_most_depth": ("reached_max_treedepth", "maxdepth_reached", "reached_max_tree_depth"),
@@ -81,6 +83,7 @@ def find_problems(result: xarray.DataTree) -> list[Finding]:
     is_short = any(finding.code == "bulk_ess" for finding in findings)
     if "diverging" in statistics:
         findings += _diverging(statistics["diverging"].astype(bool), chain_names)
+        findings += find_divergence_places(result)
     if "energy" in statistics:
         findings += _energy(statistics["energy"], chain_names, is_short)
     if "tree_depth" in statistics or "is_at_most_depth" in statistics:
@@ -138,8 +141,8 @@ def _diverging(diverging: np.ndarray, chain_names: list[int]) -> list[Finding]:
     share = float(diverging.mean())
     message = (
         f"{int(diverging.sum())} of {diverging.size} trajectories diverged ({listed_chains(chains)}): their energy "
-        "rose by far more than a step should change it. The posterior has places too narrow for the step, which are hardly "
-        "visited, so that means and intervals may be biased. Reparameterize (a hierarchical model non-centred), or "
+        "rose by far more than a step should change it. The posterior has places too narrow for the step, which are "
+        "hardly visited, so that means and intervals may be biased. Reparameterize (a hierarchical model non-centred), or "
         "raise the target acceptance."
     )
     severity = WARNING if share > DIVERGING_SHARE_LIMIT else NOTE
@@ -169,8 +172,8 @@ def _saturated_trees(statistics: dict[str, np.ndarray], chain_names: list[int]) 
     chains = tuple(chain_names[chain] for chain in high)
     message = (
         f"trajectories were cut at the greatest tree depth in {listed_chains(chains)} ({shares.max():.0%} of them "
-        "where they are most): the step is very short for the width of the posterior. The draws, though unbiased, cost much "
-        "and move little. Reparameterize, or give the sampler a metric that fits (grhmc.tune finds one for PyMC, Stan, "
+        "where they are most): the step is very short for the width of the posterior. The draws, though unbiased, cost "
+        "much and move little. Reparameterize, or give the sampler a metric that fits (grhmc.tune finds one for PyMC, Stan, "
         "NumPyro and BlackJAX)."
     )
     return [Finding("tree_depth", NOTE, message, (), chains, float(shares.max()), CUT_SHARE_LIMIT)]
