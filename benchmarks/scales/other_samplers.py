@@ -3,7 +3,7 @@
     python benchmarks/scales/other_samplers.py run stan numpyro     # with the packages of this environment
     python benchmarks/scales/other_samplers.py table   # of docs/scales-for-other-samplers.md
 
-Each run is a line of results.csv, and those that are there are not run again. Three seeds; the table has medians.
+Each run is a line of results.csv, and those that are there are not run again. The table has medians over seeds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from models import NAMES
-from samplers import METRICS, PACKAGES, SAMPLERS, smallest_ess
+from samplers import CHAINS, DRAWS, METRICS, PACKAGES, SAMPLERS, smallest_ess
 
 RESULTS = Path(__file__).parent / "results.csv"
 SEEDS = (1, 2, 3)
@@ -54,22 +54,22 @@ def run(names: list[str]) -> None:
 
 
 def table() -> None:
+    """Medians over the seeds that were run, whose number is in the last column."""
     rows = read()
-    print("| model | sampler | metric | warm-up gradients | gradients a draw | smallest ESS | gradients per ESS |")
-    print("|---|---|---|---|---|---|---|")
-    for model in NAMES:
-        for sampler in SAMPLERS:
-            for metric in METRICS:
-                cell = [
-                    row for row in rows if (row["sampler"], row["model"], row["metric"]) == (sampler, model, metric)
-                ]
-                if len(cell) < len(SEEDS):
-                    continue
-                warmup = statistics.median(int(row["tune_gradients"]) + int(row["warmup_gradients"]) for row in cell)
-                steps = statistics.median(int(row["sampling_gradients"]) for row in cell) / 4000
-                ess = statistics.median(float(row["smallest_ess"]) for row in cell)
-                cost = statistics.median(int(row["sampling_gradients"]) / float(row["smallest_ess"]) for row in cell)
-                print(f"| {model} | {sampler} | {metric} | {warmup:,.0f} | {steps:.1f} | {ess:,.0f} | {cost:.1f} |")
+    header = ("model", "sampler", "metric", "warm-up gradients", "gradients a draw", "smallest ESS")
+    print("|", " | ".join([*header, "gradients per ESS", "divergences", "runs"]), "|")
+    print("|---" * (len(header) + 3) + "|")
+    for model, sampler, metric in itertools.product(NAMES, SAMPLERS, METRICS):
+        cell = [row for row in rows if (row["sampler"], row["model"], row["metric"]) == (sampler, model, metric)]
+        if not cell:
+            continue
+        warmup = statistics.median(int(row["tune_gradients"]) + int(row["warmup_gradients"]) for row in cell)
+        steps = statistics.median(int(row["sampling_gradients"]) for row in cell) / (CHAINS * DRAWS)
+        ess = statistics.median(float(row["smallest_ess"]) for row in cell)
+        cost = statistics.median(int(row["sampling_gradients"]) / float(row["smallest_ess"]) for row in cell)
+        diverging = statistics.median(int(row["n_divergent"]) for row in cell)
+        figures = f"{warmup:,.0f} | {steps:.1f} | {ess:,.0f} | {cost:.1f} | {diverging:.0f} | {len(cell)}"
+        print(f"| {model} | {sampler} | {metric} | {figures} |")
 
 
 if __name__ == "__main__":

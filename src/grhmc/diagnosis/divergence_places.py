@@ -67,11 +67,12 @@ def find_divergence_places(result: xarray.DataTree) -> list[Finding]:
     found = explain_divergences(names, values, diverging_starts(diverging, is_ours=is_of_grhmc(result)))
     if not found:
         return []
+    where = ", and where ".join(str(place) for place in found[:_MOST_NAMED])
     message = (
-        f"the diverging trajectories start where {', and where '.join(str(place) for place in found[:_MOST_NAMED])}: "
-        "there the posterior is too narrow for the step, or its density is not what its gradient says. Look at what the "
-        "model does in that place (grhmc.plot_divergences shows it): a scale near 0 wants its group non-centred, a parameter "
-        "near the edge of its support a transform or a prior that keeps off."
+        f"the diverging trajectories start where {where}: there the posterior is too narrow for the step, or its density "
+        "is not what its gradient says. Look at what the model does in that place (grhmc.plot_divergences shows it): a "
+        "scale near 0 wants its group non-centred, a parameter near the edge of its support a transform or a prior that "
+        "keeps off."
     )
     return [Finding("divergence_places", NOTE, message, tuple(place.name for place in found))]
 
