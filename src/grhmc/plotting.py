@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grhmc.diagnosis.divergence_places import places_of_divergences
+from grhmc.diagnosis.divergence_places import explain_divergences, parameters_of
+from grhmc.results.any_result import as_datatree, is_of_grhmc
 from grhmc.results.descriptions import DISCRETE, process_of
+from grhmc.results.divergences import diverging_draws, diverging_starts
 from grhmc.results.summaries import ParameterDraws, iterate_parameters
 from grhmc.settings import TARGET_CROSSING_TIME
 
@@ -309,17 +311,23 @@ def plot_divergences(result: Any, parameters: Sequence[str] | None = None) -> Fi
         If the result does not say which draws diverged, or lacks a parameter or has only one.
     """
     pyplot = _pyplot()
-    names, values, starts, told = places_of_divergences(result)
+    tree = as_datatree(result)
+    diverging = diverging_draws(tree)
+    if diverging is None:
+        raise ValueError("the result does not say which draws diverged: its sample_stats has no `diverging`")
+    starts = diverging_starts(diverging, is_ours=is_of_grhmc(tree))
+    draws = dict(parameters_of(tree))
     if parameters is None:
-        shown = list(dict.fromkeys([*told, *names]))[:_MOST_BESIDE]
+        told = [place.name for place in explain_divergences(draws.items(), starts)]
+        shown = list(dict.fromkeys([*told, *draws]))[:_MOST_BESIDE]
     else:
-        shown = _check_names("parameters", parameters, names)
+        shown = _check_names("parameters", parameters, list(draws))
     if len(shown) < 2:
         raise ValueError(f"plot_divergences needs two parameters or more, got {', '.join(shown)}")
     figure, axes = pyplot.subplots(
         1, len(shown) - 1, figsize=(3.2 * (len(shown) - 1) + 0.6, 3.4), layout="constrained", squeeze=False
     )
-    columns = [values[..., names.index(name)] for name in shown]
+    columns = [draws[name] for name in shown]
     step = max(1, columns[0].size // _MOST_POINTS)
     for axis, name, column in zip(axes[0], shown[1:], columns[1:], strict=True):
         axis.plot(columns[0].ravel()[::step], column.ravel()[::step], ".", color=_GREY, alpha=0.3, markersize=3)

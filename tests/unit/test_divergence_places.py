@@ -31,6 +31,10 @@ def funnel(rng: Any) -> tuple[np.ndarray, np.ndarray]:
     return draws, rng.uniform(size=draws.shape[:2]) < chance
 
 
+def named(names: list[str], draws: np.ndarray) -> Any:
+    return zip(names, np.moveaxis(draws, -1, 0), strict=True)
+
+
 def result_of(draws: np.ndarray, diverging: np.ndarray) -> xarray.DataTree:
     """Of another sampler, with tau and not its logarithm."""
     axes = ("chain", "draw")
@@ -42,7 +46,7 @@ def result_of(draws: np.ndarray, diverging: np.ndarray) -> xarray.DataTree:
 
 def test_the_scale_of_a_funnel_is_named_with_its_threshold() -> None:
     draws, diverging = funnel(np.random.default_rng(1))
-    place, *_ = explain_divergences(NAMES, draws, diverging)
+    place, *_ = explain_divergences(named(NAMES, draws), diverging)
     assert place.name == "log tau"
     assert place.is_below
     assert place.threshold == pytest.approx(-1.2, abs=0.1)
@@ -56,7 +60,7 @@ def test_the_scale_of_a_funnel_is_named_with_its_threshold() -> None:
 
 def test_the_upper_side_is_told_too() -> None:
     draws, diverging = funnel(np.random.default_rng(2))
-    place, *_ = explain_divergences(["minus log tau", *NAMES[1:]], draws * [-1.0, 1.0, 1.0], diverging)
+    place, *_ = explain_divergences(named(["minus log tau", *NAMES[1:]], draws * [-1.0, 1.0, 1.0]), diverging)
     assert (place.name, place.is_below) == ("minus log tau", False)
     assert place.threshold == pytest.approx(1.2, abs=0.1)
 
@@ -68,7 +72,7 @@ def false_alarms(n_runs: int) -> int:
         rng = np.random.default_rng([seed, 7])
         draws = autocorrelated(rng, n_draws=300, dim=5, kept=0.95)
         bursts = autocorrelated(rng, n_draws=300, dim=1, kept=0.9)[..., 0] > 1.6
-        n_named += bool(explain_divergences([f"x[{j}]" for j in range(5)], draws, bursts))
+        n_named += bool(explain_divergences(named([f"x[{j}]" for j in range(5)], draws), bursts))
     return n_named
 
 

@@ -10,12 +10,14 @@ in a hundred.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from grhmc.diagnosis.report import NOTE, Finding
-from grhmc.results.any_result import as_datatree, draws_of_group, is_of_grhmc
+from grhmc.results.any_result import draws_of_group, is_of_grhmc
 from grhmc.results.divergences import diverging_draws, diverging_starts
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ SMALLEST_DIFFERENCE = 0.3
 
 _N_SHIFTS, _MOST_ABOVE = 199, 1
 # Of so many shifts at most so many may show as large a difference: p is at most 0.01.
-_MOST_DIVERGENCES, _MOST_PARAMETERS, _MOST_NAMED = 300, 300, 2
+_MOST_DIVERGENCES, _MOST_PARAMETERS, _MOST_ENTRIES, _MOST_NAMED = 300, 300, 20_000_000, 2
 
 
 class Explanation(NamedTuple):
@@ -61,94 +63,76 @@ def find_divergence_places(result: xarray.DataTree) -> list[Finding]:
     diverging = diverging_draws(result)
     if diverging is None or diverging.sum() < FEWEST_DIVERGENCES:
         return []
-    names, values = _parameters(result)
-    if values.shape[:2] != diverging.shape:
-        return []
-    found = explain_divergences(names, values, diverging_starts(diverging, is_ours=is_of_grhmc(result)))
+    starts = diverging_starts(diverging, is_ours=is_of_grhmc(result))
+    found = explain_divergences(parameters_of(result), starts)
     if not found:
         return []
     where = ", and where ".join(str(place) for place in found[:_MOST_NAMED])
     message = (
-        f"the diverging trajectories start where {where}: there the posterior is too narrow for the step, or its density "
-        "is not what its gradient says. Look at what the model does in that place (grhmc.plot_divergences shows it): a "
-        "scale near 0 wants its group non-centred, a parameter near the edge of its support a transform or a prior that "
-        "keeps off."
+        f"the diverging trajectories start where {where}: there the posterior is too narrow for the step, or its "
+        "density is not what its gradient says. Look at what the model does in that place (grhmc.plot_divergences "
+        "shows it): a scale near 0 wants its group non-centred, a parameter near the edge of its support a transform "
+        "or a prior that keeps off."
     )
     return [Finding("divergence_places", NOTE, message, tuple(place.name for place in found))]
 
 
-def places_of_divergences(result: Any) -> tuple[list[str], np.ndarray, np.ndarray, list[str]]:
-    """Names and draws of the parameters, flags at the starts of diverging trajectories, and the names that tell these.
-
-    Raises
-    ------
-    ValueError
-        If the result does not say which draws diverged.
-    """
-    tree = as_datatree(result)
-    diverging = diverging_draws(tree)
-    if diverging is None:
-        raise ValueError("the result does not say which draws diverged: `diverging` is missing in its sample_stats")
-    names, values = _parameters(tree)
-    starts = diverging_starts(diverging, is_ours=is_of_grhmc(tree))
-    return names, values, starts, [place.name for place in explain_divergences(names, values, starts)]
-
-
-def explain_divergences(names: list[str], values: np.ndarray, starts: np.ndarray) -> list[Explanation]:
+def explain_divergences(parameters: Iterable[tuple[str, np.ndarray]], starts: np.ndarray) -> list[Explanation]:
     """The parameters that tell where trajectories diverge, the clearest first; mostly none if none does.
 
     Parameters
     ----------
-    names : list of str
-    values : ndarray, shape (chains, draws, len(names))
-        Draws; finite.
+    parameters : iterable of (str, ndarray, shape (chains, draws))
+        Names and draws; finite.
     starts : ndarray of bool, shape (chains, draws)
         At which of them diverging trajectories started.
     """
-    n_chains, n_draws, _ = values.shape
+    n_chains, n_draws = starts.shape
     chains, draws = np.nonzero(starts)
-    if len(chains) < FEWEST_DIVERGENCES or not names:
+    if len(chains) < FEWEST_DIVERGENCES:
         return []
     kept = np.linspace(0, len(chains) - 1, min(len(chains), _MOST_DIVERGENCES)).astype(int)
     chains, draws = chains[kept], draws[kept]
-    ranks = _ranks(values.reshape(n_chains * n_draws, -1)).reshape(values.shape)
-    observed = np.stack(_differences(ranks[chains, draws])).max(axis=0)
-    rng = np.random.default_rng(0)
-    by_chance = np.empty(_N_SHIFTS)
-    for shift in range(_N_SHIFTS):
-        moved = (draws + rng.integers(n_draws, size=n_chains)[chains]) % n_draws
-        by_chance[shift] = np.stack(_differences(ranks[chains, moved])).max()
-    limit = max(np.sort(by_chance)[-1 - _MOST_ABOVE], SMALLEST_DIFFERENCE)
-    telling = [int(j) for j in np.argsort(-observed) if observed[j] > limit]
-    return [_explain(names[j], values[..., j], values[chains, draws, j]) for j in telling]
+    shifts = np.random.default_rng(0).integers(n_draws, size=(_N_SHIFTS + 1, n_chains))
+    shifts[0] = 0  # the first row is what was observed
+    moved = (draws + shifts[:, chains]) % n_draws
+    by_chance = np.zeros(_N_SHIFTS)
+    candidates: list[tuple[float, Explanation]] = []
+    for name, values in parameters:
+        if values.shape != starts.shape:
+            continue
+        ordered = np.sort(values, axis=None)
+        differences = _differences(_ranks(ordered, values[chains, moved]))
+        np.maximum(by_chance, differences[1:], out=by_chance)
+        if differences[0] > SMALLEST_DIFFERENCE:
+            candidates.append((float(differences[0]), _explain(name, ordered, values[chains, draws])))
+    limit = np.sort(by_chance)[-1 - _MOST_ABOVE]
+    candidates.sort(key=lambda candidate: -candidate[0])
+    return [explanation for difference, explanation in candidates if difference > limit]
 
 
-def _differences(ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Largest excess of the divergences' distribution function over that of the draws, and the other way round.
+def _differences(ranks: np.ndarray) -> np.ndarray:
+    """The largest difference between the distribution functions of divergences and of draws, on either side.
 
     Parameters
     ----------
-    ranks : ndarray, shape (n, parameters)
-        Of divergences among the draws, from 0 to 1.
+    ranks : ndarray, shape (k, n)
+        Of n divergences among the draws, from 0 to 1, as observed or moved.
     """
-    ordered, n = np.sort(ranks, axis=0), len(ranks)
-    steps = np.arange(n + 1)[:, np.newaxis] / n
-    return (steps[1:] - ordered).max(axis=0), (ordered - steps[:-1]).max(axis=0)
+    ordered, n = np.sort(ranks, axis=1), ranks.shape[1]
+    steps = np.arange(n + 1) / n
+    return np.maximum((steps[1:] - ordered).max(axis=1), (ordered - steps[:-1]).max(axis=1))
 
 
-def _ranks(values: np.ndarray) -> np.ndarray:
+def _ranks(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Shares of the draws below each value, of equal ones half: rejected trajectories repeat draws."""
-    ranks = np.empty(values.shape)
-    for j, column in enumerate(values.T):
-        ordered = np.sort(column)
-        left, right = (np.searchsorted(ordered, column, side=side) for side in ("left", "right"))
-        ranks[:, j] = (left + right) / (2 * len(column))
-    return ranks
+    left, right = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
+    return (left + right) / (2 * len(ordered))
 
 
-def _explain(name: str, values: np.ndarray, of_divergences: np.ndarray) -> Explanation:
-    """The threshold beyond which most of the divergences and fewest of the draws are."""
-    ordered, flat = np.sort(of_divergences), np.sort(values.ravel())
+def _explain(name: str, flat: np.ndarray, of_divergences: np.ndarray) -> Explanation:
+    """The threshold beyond which most of the divergences and fewest of the draws are, which are given in order."""
+    ordered = np.sort(of_divergences)
     below = np.searchsorted(flat, ordered, side="right") / len(flat)
     steps = np.searchsorted(ordered, ordered, side="right") / len(ordered)
     above_draws = 1.0 - np.searchsorted(flat, ordered, side="left") / len(flat)
@@ -159,35 +143,31 @@ def _explain(name: str, values: np.ndarray, of_divergences: np.ndarray) -> Expla
     return Explanation(name, False, float(ordered[last]), float(above[last]), float(above_draws[last]))
 
 
-def _parameters(result: xarray.DataTree) -> tuple[list[str], np.ndarray]:
-    """Names and draws of the unconstrained coordinates, or of the posterior with logarithms of positive variables."""
-    names: list[str] = []
-    columns: list[np.ndarray] = []
+def parameters_of(result: xarray.DataTree) -> Iterator[tuple[str, np.ndarray]]:
+    """Unconstrained coordinates, or the posterior's scalars with logarithms of positive ones, that vary and are finite.
+
+    One after the other, so that a long run is not in memory; the first few hundred of them, or fewer of such a run.
+    """
     is_unconstrained = "unconstrained_posterior" in result.children
     dataset = draws_of_group(result, "unconstrained_posterior" if is_unconstrained else "posterior")
+    n_left = min(_MOST_PARAMETERS, max(10, _MOST_ENTRIES // max(1, dataset.sizes["chain"] * dataset.sizes["draw"])))
     for variable, array in dataset.data_vars.items():
         if array.dtype.kind not in "fiu":
             continue
-        axes = [np.asarray(array[axis]) for axis in array.dims[2:]]
-        values = array.to_numpy()
-        for index in np.ndindex(values.shape[2:]):
-            if len(names) == _MOST_PARAMETERS:
-                break
-            column = values[(slice(None), slice(None), *index)].astype(float)
+        for index in itertools.islice(np.ndindex(array.shape[2:]), n_left):
+            n_left -= 1
+            labels = [str(np.asarray(array[axis])[i]) for axis, i in zip(array.dims[2:], index, strict=True)]
+            name = f"{variable}[{', '.join(labels)}]" if labels else str(variable)
+            if is_unconstrained and variable == "position":
+                name = labels[0]
+            entry = array.isel(dict(zip(array.dims[2:], index, strict=True)))
+            column = entry.to_numpy().astype(np.float64)
             if not np.isfinite(column).all() or np.ptp(column) == 0.0:
                 continue
-            label = ", ".join(str(axis[i]) for axis, i in zip(axes, index, strict=True))
-            name = f"{variable}[{label}]" if label else str(variable)
-            if is_unconstrained and variable == "position":
-                name = label
-            if not is_unconstrained and column.min() > 0.0:
-                name, column = f"log {name}", np.log(column)
-            elif is_unconstrained and _is_logarithm(result, name, column):
-                name = f"log {name}"
-            names.append(name)
-            columns.append(column)
-    shape = (dataset.sizes["chain"], dataset.sizes["draw"], 0)
-    return names, np.stack(columns, axis=-1) if columns else np.zeros(shape)
+            if is_unconstrained:
+                yield (f"log {name}" if _is_logarithm(result, name, column) else name), column
+            else:
+                yield (f"log {name}", np.log(column)) if column.min() > 0.0 else (name, column)
 
 
 def _is_logarithm(result: xarray.DataTree, name: str, column: np.ndarray) -> bool:

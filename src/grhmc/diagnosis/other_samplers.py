@@ -142,8 +142,8 @@ def _diverging(diverging: np.ndarray, chain_names: list[int]) -> list[Finding]:
     message = (
         f"{int(diverging.sum())} of {diverging.size} trajectories diverged ({listed_chains(chains)}): their energy "
         "rose by far more than a step should change it. The posterior has places too narrow for the step, which are "
-        "hardly visited, so that means and intervals may be biased. Reparameterize (a hierarchical model non-centred), or "
-        "raise the target acceptance."
+        "hardly visited, so that means and intervals may be biased. Reparameterize (a hierarchical model non-centred), "
+        "or raise the target acceptance."
     )
     severity = WARNING if share > DIVERGING_SHARE_LIMIT else NOTE
     return [Finding("diverging", severity, message, (), chains, share, DIVERGING_SHARE_LIMIT)]
@@ -173,8 +173,8 @@ def _saturated_trees(statistics: dict[str, np.ndarray], chain_names: list[int]) 
     message = (
         f"trajectories were cut at the greatest tree depth in {listed_chains(chains)} ({shares.max():.0%} of them "
         "where they are most): the step is very short for the width of the posterior. The draws, though unbiased, cost "
-        "much and move little. Reparameterize, or give the sampler a metric that fits (grhmc.tune finds one for PyMC, Stan, "
-        "NumPyro and BlackJAX)."
+        "much and move little. Reparameterize, or give the sampler a metric that fits (grhmc.tune finds one for PyMC, "
+        "Stan, NumPyro and BlackJAX)."
     )
     return [Finding("tree_depth", NOTE, message, (), chains, float(shares.max()), CUT_SHARE_LIMIT)]
 
