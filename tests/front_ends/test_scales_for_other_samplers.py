@@ -60,7 +60,8 @@ def accepted_by_numpyro(model: Any, arguments: dict[str, Any]) -> float:
     import jax
     from numpyro.infer import HMC, MCMC
 
-    kernel = HMC(model, step_size=0.5, num_steps=3, adapt_step_size=False, **arguments)
+    length: dict[str, Any] = {"num_steps": 3, "trajectory_length": None}
+    kernel = HMC(model, step_size=0.5, adapt_step_size=False, **length, **arguments)
     sampler = MCMC(kernel, num_warmup=0, num_samples=50, progress_bar=False)
     sampler.run(jax.random.PRNGKey(0), extra_fields=("accept_prob",), init_params=None)
     return float(sampler.get_extra_fields()["accept_prob"].mean())
