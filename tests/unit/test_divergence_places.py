@@ -122,7 +122,7 @@ def test_the_plot_puts_the_telling_parameter_first() -> None:
     draws, diverging = funnel(np.random.default_rng(1))
     figure = grhmc.plot_divergences(result_of(draws, diverging))
     assert [axis.get_xlabel() for axis in figure.axes] == ["log tau"] * 2
-    assert len(figure.axes[0].lines[1].get_xdata()) == diverging.sum()
+    assert np.size(figure.axes[0].lines[1].get_xdata()) == diverging.sum()
     figure.canvas.draw()
     chosen = grhmc.plot_divergences(result_of(draws, diverging), ["theta[1]", "log tau"])
     assert chosen.axes[0].get_xlabel() == "theta[1]"
