@@ -19,7 +19,14 @@ from grhmc.models import (
 )
 from grhmc.models.path_functions import path_functions_from_numba
 from grhmc.outcomes import InitializationError, Outcome, SamplingError
-from grhmc.plotting import plot_crossing_times, plot_ess_comparison, plot_scale_history, plot_trace_with_events
+from grhmc.plotting import (
+    plot_crossing_times,
+    plot_divergences,
+    plot_ess_comparison,
+    plot_scale_history,
+    plot_trace_with_events,
+)
+from grhmc.results.divergences import divergences
 from grhmc.results.inference_data import to_inference_data
 from grhmc.results.log_likelihood import compute_log_likelihood
 from grhmc.results.summaries import summary
@@ -50,6 +57,7 @@ __all__ = [
     "compute_log_likelihood",
     "datasets",
     "diagnose",
+    "divergences",
     "extend",
     "from_jax",
     "from_numba",
@@ -61,6 +69,7 @@ __all__ = [
     "from_torch",
     "path_functions_from_numba",
     "plot_crossing_times",
+    "plot_divergences",
     "plot_ess_comparison",
     "plot_scale_history",
     "plot_trace_with_events",

@@ -83,14 +83,17 @@ def _compile(function: Callable[..., Any], *, is_inlined: bool, may_overlap: boo
         "_nrt": False,
         "no_cfunc_wrapper": True,
     }
-    compiled = KernelDispatcher(function, options, {} if may_overlap else {"noalias": True})
+    compiled: Any = KernelDispatcher(function, options, {} if may_overlap else {"noalias": True})
     compiled._cache = KernelCache(function, source_fingerprint())
     return compiled
 
 
 def is_compiled(compiled: Any) -> bool:
     """Whether a kernel's first call will find it compiled, in this process or on disk."""
-    return not isinstance(compiled, KernelDispatcher) or bool(compiled.overloads) or compiled._cache.holds_any()
+    if not isinstance(compiled, KernelDispatcher):  # interpreted
+        return True
+    dispatcher: Any = compiled
+    return bool(dispatcher.overloads) or dispatcher._cache.holds_any()
 
 
 def cached_c_function(function: Callable[..., Any], signature: Any, **options: Any) -> Any:

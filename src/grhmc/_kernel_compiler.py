@@ -54,7 +54,7 @@ class _InnerDispatcher(CPUDispatcher):
         self.overloads[tuple(cres.signature.args)] = cres
 
 
-def _set_flags(dispatcher: CPUDispatcher, values: dict[str, Any]) -> None:
+def _set_flags(dispatcher: Any, values: dict[str, Any]) -> None:
     def customize(flags: Any) -> Any:
         for name, value in values.items():
             setattr(flags, name, value)

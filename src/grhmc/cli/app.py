@@ -15,6 +15,7 @@ from grhmc._files import replacing
 from grhmc._terminal import accept_all_characters
 from grhmc._version import __version__
 from grhmc.cli.continue_commands import extend_command, resume_command
+from grhmc.cli.diagnose_command import diagnose_command
 from grhmc.cli.doctor_command import doctor_command
 from grhmc.cli.messages import exit_if_interrupted, readable_errors, readable_warnings
 from grhmc.cli.options import (
@@ -73,6 +74,7 @@ app.command(cls=ListOptionsCommand)(paper)
 app.command(name="sample")(sample_command)
 app.command(name="resume")(resume_command)
 app.command(name="extend")(extend_command)
+app.command(name="diagnose")(diagnose_command)
 app.command(name="doctor")(doctor_command)
 
 

@@ -7,18 +7,21 @@ import functools
 import numbers
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grhmc.diagnosis.convergence import find_convergence_problems
 from grhmc.diagnosis.correlations import find_correlations
+from grhmc.diagnosis.divergence_places import find_divergence_places
 from grhmc.diagnosis.energy import find_energy_problems
 from grhmc.diagnosis.exploration import find_uneven_exploration
 from grhmc.diagnosis.gradient import find_gradient_problems, gradient_at
 from grhmc.diagnosis.modes import find_missed_places
+from grhmc.diagnosis.other_samplers import find_problems as find_problems_elsewhere
 from grhmc.diagnosis.process import find_non_finite_places, find_process_problems
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, Report
 from grhmc.diagnosis.tails import find_heavy_tails
 from grhmc.diagnosis.unusable import find_unusable_draws
+from grhmc.results.any_result import as_datatree, is_of_grhmc
 from grhmc.results.descriptions import is_discrete
 
 if TYPE_CHECKING:
@@ -52,16 +55,18 @@ def record_failure(result: xarray.DataTree, message: str) -> None:
     result.attrs[ATTRIBUTE] = Report((Finding("not_diagnosed", WARNING, message),)).to_json()
 
 
-def diagnose(result: xarray.DataTree, model: LogDensity | None = None) -> Report:
+def diagnose(result: Any, model: LogDensity | None = None) -> Report:
     """Look for signs that the draws of a run are not to be trusted.
 
     Parameters
     ----------
-    result : DataTree
-        From `sample`, perhaps read back from a file.
+    result : DataTree, InferenceData or Dataset
+        From `sample`, perhaps read back from a file; or draws of any other sampler, as ArviZ holds them (PyMC, nutpie,
+        CmdStanPy, NumPyro, emcee, ...), of which a note says what could not be looked at.
     model : LogDensity, optional
         The model that was sampled: its gradient is then checked at the draws furthest out and where energy was lost.
-        Without it, what such a check found at the end of the run is taken over from the result's attributes.
+        Without it, what such a check found at the end of the run is taken over from the result's attributes. It is not
+        used for draws of other samplers.
 
     Returns
     -------
@@ -70,10 +75,17 @@ def diagnose(result: xarray.DataTree, model: LogDensity | None = None) -> Report
 
     Raises
     ------
+    TypeError
+        If the result is none of these.
     ValueError
-        If the result lacks the groups `posterior` (or `unconstrained_posterior`) and `sample_stats`, or its attribute
-        `diagnosis` is damaged.
+        If the result lacks the group `posterior` (or, of a run of `sample`, `unconstrained_posterior` and
+        `sample_stats`), or its attribute `diagnosis` is damaged.
     """
+    result = as_datatree(result)
+    if not is_of_grhmc(result):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return _sorted(find_problems_elsewhere(result))
     missing = [name for name in (_draws_group(result), "sample_stats") if name not in result.children]
     if missing:
         raise ValueError(
@@ -95,6 +107,11 @@ def diagnose(result: xarray.DataTree, model: LogDensity | None = None) -> Report
         findings += [finding for finding in earlier if finding.code in _CODES_OF_MODEL and finding.code not in found]
     if any(finding.code == "noisy_density" and finding.severity == WARNING for finding in findings):
         findings = [finding for finding in findings if finding.code not in _CONSEQUENCES_OF_NOISE]
+    return _sorted(findings)
+
+
+def _sorted(findings: list[Finding]) -> Report:
+    """Warnings first."""
     return Report(tuple(sorted(findings, key=lambda finding: finding.severity != WARNING)))
 
 
@@ -117,7 +134,7 @@ def _draws_group(result: xarray.DataTree) -> str:
     return "unconstrained_posterior" if has_only_unconstrained else "posterior"
 
 
-_CONSEQUENCES_OF_NOISE = ("low_acceptance", "diverging", "cut_trajectories", "energy_error")
+_CONSEQUENCES_OF_NOISE = ("low_acceptance", "diverging", "divergence_places", "cut_trajectories", "energy_error")
 # Whose messages name causes that it is not.
 
 _CODES_OF_MODEL = ("wrong_gradient", "unused_parameter", "heavy_tails", "missed_place", "uneven_exploration")
@@ -146,6 +163,7 @@ def _findings_of_draws(
     findings += find_energy_problems(
         statistics.transpose("chain", "draw"), dim, is_discrete=by_trajectories, is_short_of_draws=is_short
     )
+    findings += find_divergence_places(result)
     if "tuning" in result.children:
         if "unconstrained_posterior" in result.children:
             findings += find_correlations(

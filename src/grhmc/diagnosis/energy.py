@@ -54,8 +54,8 @@ _FEWEST_HOPELESS = 3
 
 ACCEPTANCE_LIMIT = 0.4
 """Below this a chain of the discrete process, tuned to 0.9 or 0.93, sits where its step does not fit."""
-_FEWEST_TRAJECTORIES = 50
-# Per chain, before their mean acceptance says anything.
+FEWEST_TRAJECTORIES = 50
+"""Per chain, before their mean acceptance says anything."""
 
 CUT_SHARE_LIMIT = 0.05
 """Of a chain's trajectories, that had as many steps as are allowed."""
@@ -191,7 +191,7 @@ def _rejected_trajectories(
         )
         findings.append(Finding("diverging", WARNING, message, (), chains, max(share, hopeless), DIVERGING_SHARE_LIMIT))
     low = [chain for chain, mean in enumerate(acceptance.mean(axis=1)) if mean < ACCEPTANCE_LIMIT]
-    if low and acceptance.shape[1] >= _FEWEST_TRAJECTORIES:
+    if low and acceptance.shape[1] >= FEWEST_TRAJECTORIES:
         names = tuple(chain_names[chain] for chain in low)
         smallest = float(acceptance.mean(axis=1).min())
         message = (
@@ -246,7 +246,14 @@ def energy_bfmi(energy: np.ndarray, dim: int) -> float:
 
 
 def _energy_transitions(energy: np.ndarray, dim: int, chain_names: list[int], is_short_of_draws: bool) -> list[Finding]:
-    fractions, common = np.array([energy_bfmi(chain, dim) for chain in energy]), energy_bfmi(energy, dim)
+    fractions = np.array([energy_bfmi(chain, dim) for chain in energy])
+    return energy_transitions(fractions, energy_bfmi(energy, dim), chain_names, is_short_of_draws)
+
+
+def energy_transitions(
+    fractions: np.ndarray, common: float, chain_names: list[int], is_short_of_draws: bool
+) -> list[Finding]:
+    """What E-BFMI says, that of each chain and of all together."""
     low = [chain for chain, fraction in enumerate(fractions) if fraction < E_BFMI_LIMIT]
     if not low and not common < COMMON_E_BFMI_LIMIT:
         return []

@@ -165,7 +165,8 @@ def _examine(scalar: Scalar, unconstrained: xarray.Dataset, gradient: Gradient |
     if gradient is not None and scalar.index >= 0:
         decay = _decay(scalar.index, unconstrained, distance, gradient)
     shape = _shape(scalar.values) if np.isnan(decay) else np.nan
-    label = scalar.label.removeprefix("position[").removesuffix("]")
+    is_coordinate = scalar.label.startswith("position[")
+    label = scalar.label.removeprefix("position[").removesuffix("]") if is_coordinate else scalar.label
     return _Tail(label, shape, float(np.mean(distance > FAR)), decay, _variance_error(scalar.values))
 
 

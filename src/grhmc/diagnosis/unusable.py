@@ -32,6 +32,8 @@ def find_unusable_draws(result: xarray.DataTree, log_density: np.ndarray) -> lis
         positions = result[_POSITIONS].to_dataset()
         is_at_a_place = all(not _unusable_by_entry(array).any() for array in positions.values())
         findings += _chains_that_never_moved(positions)
+    else:
+        findings += _chains_that_never_moved(result[group].to_dataset())
     return [*_not_finite(counts, log_density, is_at_a_place), *findings]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grhmc._terminal import without_control_characters
+from grhmc.results.any_result import as_datatree, draws_of_group
 
 if TYPE_CHECKING:
     import pandas
@@ -82,7 +83,7 @@ def metric_rank(result: xarray.DataTree) -> int:
 
 
 def summary(
-    result: xarray.DataTree,
+    result: Any,
     var_names: str | Sequence[str] | None = None,
     *,
     group: str = "posterior",
@@ -92,8 +93,8 @@ def summary(
 
     Parameters
     ----------
-    result : DataTree
-        From `sample`.
+    result : DataTree, InferenceData or Dataset
+        From `sample`, or of any other sampler, as ArviZ holds draws.
     var_names : str or sequence of str, optional
         Variables to show; all by default.
     group : str
@@ -114,7 +115,7 @@ def summary(
     """
     import pandas
 
-    dataset = _dataset_with_draws(result, group)
+    dataset = _dataset_with_draws(as_datatree(result), group)
     if var_names is not None:
         names = [var_names] if isinstance(var_names, str) else list(var_names)
         missing = [name for name in names if name not in dataset]
@@ -255,7 +256,7 @@ def coordinates_of(parameters: Sequence[ParameterDraws], names: Sequence[str]) -
 def _dataset_with_draws(result: xarray.DataTree, group: str) -> xarray.Dataset:
     if group not in result.children:
         raise ValueError(f"the result has no group {group!r}; it has {', '.join(map(repr, result.children))}")
-    dataset = result[group].to_dataset()
+    dataset = draws_of_group(result, group)
     if dataset.sizes.get("draw", 0) == 0:
         raise ValueError(f"the group {group!r} has no draws: the run ended before the first one")
     return dataset

@@ -31,6 +31,7 @@ class NumpyroDensity(PythonDensity):
         rebuild: tuple[Callable[..., Any], tuple[Any, ...]],
     ) -> None:
         self._model = model
+        self.leaves = model.leaves
         self._constrain = compile_per_draw(model.constrain)
         self._log_likelihood = compile_per_draw(model.log_likelihood)
         dims_of_data = {name: parse_dims(name, dims[name]) for name in model.observed_data if name in dims}

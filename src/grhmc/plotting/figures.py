@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grhmc.plotting.figure_parts import (
+    BLUE,
+    GREY,
+    ORANGE,
+    RED,
+    choose,
+    choose_names,
+    how_many,
+    plain_log_ticks,
+    pyplot_or_raise,
+    remove_frame,
+    shorten,
+)
 from grhmc.results.descriptions import DISCRETE, process_of
-from grhmc.results.summaries import ParameterDraws, iterate_parameters
+from grhmc.results.summaries import iterate_parameters
 from grhmc.settings import TARGET_CROSSING_TIME
 
 if TYPE_CHECKING:
@@ -21,7 +34,6 @@ if TYPE_CHECKING:
 
 _LARGEST_GRID = 12
 _LARGEST_LIST = 40
-_BLUE, _ORANGE, _RED, _GREY = "#33658a", "#d9822b", "#c0392b", "#8c8c8c"
 
 
 def plot_trace_with_events(
@@ -57,8 +69,8 @@ def plot_trace_with_events(
     ValueError
         If a parameter or the chain is not in the result.
     """
-    pyplot = _pyplot()
-    shown = _choose(list(iterate_parameters(result)), parameters, 4)
+    pyplot = pyplot_or_raise()
+    shown = choose(list(iterate_parameters(result)), parameters, 4)
     statistics = result["sample_stats"].to_dataset()
     chains = statistics["chain"].values.tolist()
     chain = chains[0] if chain is None else chain
@@ -81,25 +93,25 @@ def plot_trace_with_events(
     panels = axes[:, 0]
     for axis, parameter in zip(panels[:-1], shown, strict=True):
         values = parameter.values[row]
-        axis.axhline(parameter.values.mean(), color=_GREY, linewidth=0.8, linestyle=":")
-        axis.plot(time, values[: len(time)], color=_BLUE, linewidth=0.8, marker=".", markersize=4)
-        axis.set_title(_shorten(parameter.label, 60), loc="left", fontsize=9)
+        axis.axhline(parameter.values.mean(), color=GREY, linewidth=0.8, linestyle=":")
+        axis.plot(time, values[: len(time)], color=BLUE, linewidth=0.8, marker=".", markersize=4)
+        axis.set_title(shorten(parameter.label, 60), loc="left", fontsize=9)
     is_discrete = process_of(result.attrs) == DISCRETE
     if is_discrete and "acceptance_rate" in of_chain:
         below = "acceptance rate"  # the number of trajectories before a draw hardly varies
-        panels[-1].plot(time, of_chain["acceptance_rate"].values, ".", color=_ORANGE, markersize=4)
+        panels[-1].plot(time, of_chain["acceptance_rate"].values, ".", color=ORANGE, markersize=4)
         panels[-1].set_ylim(-0.05, 1.05)
     else:
         below = "trajectories" if is_discrete else "momentum refreshments"
-        panels[-1].step(time, of_chain["n_events"].values, where="pre", color=_ORANGE, linewidth=1.0)
+        panels[-1].step(time, of_chain["n_events"].values, where="pre", color=ORANGE, linewidth=1.0)
         panels[-1].set_ylim(bottom=0)
         panels[-1].yaxis.get_major_locator().set_params(integer=True, nbins=3)
     panels[-1].set_title(f"{below} before each draw", loc="left", fontsize=9)
     panels[-1].set_xlabel("process time")
     for axis in panels:
-        _clean(axis)
+        remove_frame(axis)
         for at in diverging:
-            axis.axvline(at, color=_RED, linewidth=0.8, alpha=0.7, zorder=0)
+            axis.axvline(at, color=RED, linewidth=0.8, alpha=0.7, zorder=0)
     note = f"; {len(diverging)} diverging (red)" if len(diverging) else ""
     figure.suptitle(f"Chain {chain}, draws 1 to {len(time)}{note}")
     return figure
@@ -126,11 +138,11 @@ def plot_scale_history(result: xarray.DataTree, coordinates: Sequence[str] | Non
     ValueError
         If a coordinate is not in the result, or nothing was tuned (``tune=0``).
     """
-    pyplot = _pyplot()
+    pyplot = pyplot_or_raise()
     tuning = result["tuning"].to_dataset()
     if tuning.sizes.get("history", 0) == 0:
         raise ValueError("there is no history of the scale: the run had no warm-up (tune=0)")
-    names = _choose_names(tuning, coordinates, _LARGEST_GRID)
+    names = choose_names(tuning, coordinates, _LARGEST_GRID)
     n_columns = min(4, len(names))
     n_rows = math.ceil(len(names) / n_columns)
     figure, axes = pyplot.subplots(
@@ -148,22 +160,22 @@ def plot_scale_history(result: xarray.DataTree, coordinates: Sequence[str] | Non
     for axis, name in zip(axes.flat, names, strict=False):
         history = tuning["history_scale"].sel(unconstrained=name).values
         final = tuning["scale"].sel(unconstrained=name).values
-        axis.axhline(1.0, color=_ORANGE, linewidth=1.2, zorder=1)
+        axis.axhline(1.0, color=ORANGE, linewidth=1.2, zorder=1)
         axis.step(
             time.T,
             (history / final.mean()).T,
             where="post",
-            color=_BLUE,
+            color=BLUE,
             linewidth=0.9,
             alpha=0.7,
             zorder=2,
         )
-        axis.set_title(f"{_shorten(name, 18)}: S = {final.mean():.3g}", fontsize=9)
-        _clean(axis)
+        axis.set_title(f"{shorten(name, 18)}: S = {final.mean():.3g}", fontsize=9)
+        remove_frame(axis)
     axes.flat[0].set_xscale("log")
     axes.flat[0].set_yscale("log")
-    _plain_log_ticks(axes.flat[0].xaxis)
-    _plain_log_ticks(axes.flat[0].yaxis)
+    plain_log_ticks(axes.flat[0].xaxis)
+    plain_log_ticks(axes.flat[0].yaxis)
     for axis in list(axes.flat)[len(names) :]:
         axis.set_visible(False)
     figure.supxlabel("process time of tuning", fontsize=10)
@@ -171,7 +183,7 @@ def plot_scale_history(result: xarray.DataTree, coordinates: Sequence[str] | Non
     tuner = result.attrs.get("scale")
     figure.suptitle(
         f"Scale over tuning{f' ({tuner})' if tuner else ''}: one line per chain, relative to what "
-        f"was sampled with{_how_many(names, tuning)}",
+        f"was sampled with{how_many(names, tuning)}",
         fontsize=11,
     )
     return figure
@@ -211,31 +223,31 @@ def plot_crossing_times(
     ValueError
         If a coordinate is not in the result.
     """
-    pyplot = _pyplot()
+    pyplot = pyplot_or_raise()
     tuning = result["tuning"].to_dataset()
-    names = _choose_names(tuning, coordinates, _LARGEST_LIST)
+    names = choose_names(tuning, coordinates, _LARGEST_LIST)
     axis = ax
     if axis is None:
         height = 0.28 * len(names) + 1.6
         axis = pyplot.subplots(figsize=(7, height), layout="constrained")[1]
     times = tuning["crossing_time"].sel(unconstrained=names).values
     rows = np.arange(len(names))
-    axis.axvline(target, color=_ORANGE, linewidth=1.5, zorder=1)
-    axis.plot(times.T, rows, ".", color=_BLUE, alpha=0.5, markersize=6, zorder=2)
-    axis.plot(times.mean(axis=0), rows, "o", color=_BLUE, markersize=7, zorder=3)
-    axis.set_yticks(rows, [_shorten(name) for name in names])
+    axis.axvline(target, color=ORANGE, linewidth=1.5, zorder=1)
+    axis.plot(times.T, rows, ".", color=BLUE, alpha=0.5, markersize=6, zorder=2)
+    axis.plot(times.mean(axis=0), rows, "o", color=BLUE, markersize=7, zorder=3)
+    axis.set_yticks(rows, [shorten(name) for name in names])
     axis.set_ylim(len(names) - 0.4, -0.6)
     finite = times[np.isfinite(times)]
     if len(finite) and finite.max() > 5 * finite.min():
         axis.set_xscale("log")
-        _plain_log_ticks(axis.xaxis)
-    axis.set_xlabel(f"process time between crossings{_how_many(names, tuning)}")
+        plain_log_ticks(axis.xaxis)
+    axis.set_xlabel(f"process time between crossings{how_many(names, tuning)}")
     target_name = "π" if math.isclose(target, math.pi) else f"{target:.3g}"
     axis.set_title(
         f"Mean time between crossings of the centre\nsmall dots: chains; large: their mean; line: target {target_name}",
         fontsize=11,
     )
-    _clean(axis)
+    remove_frame(axis)
     return axis
 
 
@@ -256,7 +268,7 @@ def plot_ess_comparison(comparison: Comparison) -> Figure:
     ImportError
         Without matplotlib.
     """
-    pyplot = _pyplot()
+    pyplot = pyplot_or_raise()
     tuners = comparison.tuners
     kinds = {"bulk": "bulk", "tail": "tail (5 %, 95 %)", "q2": "variance (q²)"}
     figure, axes = pyplot.subplots(
@@ -273,79 +285,21 @@ def plot_ess_comparison(comparison: Comparison) -> Figure:
             if not values:
                 continue
             worst = min(values, key=lambda name: values[name])
-            axis.plot(list(values.values()), [row] * len(values), "|", color=_GREY, markersize=12)
-            axis.plot(values[worst], row, "o", color=_BLUE, markersize=8)
+            axis.plot(list(values.values()), [row] * len(values), "|", color=GREY, markersize=12)
+            axis.plot(values[worst], row, "o", color=BLUE, markersize=8)
             axis.annotate(
-                f"{values[worst]:.3g}  {_shorten(worst)}",
+                f"{values[worst]:.3g}  {shorten(worst)}",
                 (values[worst], row),
                 xytext=(0, 9),
                 textcoords="offset points",
                 fontsize=8,
-                color=_BLUE,
+                color=BLUE,
             )
         axis.set_title(title, fontsize=10)
         axis.set_xlim(left=0)
         axis.set_ylim(len(tuners) - 0.5, -0.7)
-        _clean(axis)
+        remove_frame(axis)
     axes[0].set_yticks(range(len(tuners)), tuners)
     figure.supxlabel("effective draws per 1000 gradients of sampling", fontsize=10)
     figure.suptitle("Scale tuners compared: each parameter (grey) and the worst one", fontsize=11)
     return figure
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as pyplot
-    except ImportError as error:
-        raise ImportError(
-            "plots need matplotlib, which is not installed; install it with: pip install 'grhmc[plot]'"
-        ) from error
-    return pyplot
-
-
-def _choose(parameters: Sequence[ParameterDraws], wanted: Sequence[str] | None, at_most: int) -> list[ParameterDraws]:
-    if wanted is None:
-        return list(parameters[:at_most])
-    by_label = {parameter.label: parameter for parameter in parameters}
-    return [by_label[name] for name in _check_names("parameters", wanted, list(by_label))]
-
-
-def _choose_names(tuning: xarray.Dataset, wanted: Sequence[str] | None, at_most: int) -> list[str]:
-    names = tuning["unconstrained"].values.tolist()
-    return names[:at_most] if wanted is None else _check_names("coordinates", wanted, names)
-
-
-def _check_names(argument: str, wanted: Sequence[str], known: Sequence[str]) -> list[str]:
-    wanted = [wanted] if isinstance(wanted, str) else list(wanted)
-    unknown = [name for name in wanted if name not in known]
-    if unknown or not wanted:
-        some = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
-        raise ValueError(f"{argument} must name some of {some}; got {', '.join(map(repr, unknown)) or 'none'}")
-    return wanted
-
-
-def _how_many(names: Sequence[str], tuning: xarray.Dataset) -> str:
-    total = tuning.sizes["unconstrained"]
-    return f" ({len(names)} of {total} coordinates)" if len(names) < total else ""
-
-
-def _shorten(name: str, length: int = 24) -> str:
-    """A name that fits, cut in the middle to keep its index, and in which matplotlib sees no mathematics."""
-    if len(name) > length:
-        n_last = length // 2
-        name = f"{name[: length - n_last - 1]}…{name[-n_last:]}"
-    return name.replace("$", r"\$")
-
-
-def _plain_log_ticks(axis: Any) -> None:
-    """Label a logarithmic axis with few, ordinary numbers: they also draw several times faster."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    low, high = axis.get_view_interval()
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 200 else (1.0,)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_locator(NullLocator())
-
-
-def _clean(axis: Axes) -> None:
-    axis.spines[["top", "right"]].set_visible(False)

@@ -1,9 +1,8 @@
-"""tune(): find a posterior's scale, centre and event rate, to look at or to hand to another sampler."""
+"""tune(): find a posterior's scale, centre and event rate, by the warm-up of `sample`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,54 +25,10 @@ from grhmc.settings import (
     parse_process,
     parse_seed,
 )
+from grhmc.tuned.origin import origin_of
+from grhmc.tuned.tuned import Tuned
 
 _MIN_TUNE = 20
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """What tuning found, to look at or to hand to another sampler.
-
-    Attributes
-    ----------
-    scale, centre : ndarray, shape (dim,)
-        Geometric and arithmetic means over chains, in the units of the unconstrained parameters. Without directions the
-        mass matrix is diag(scale**-2); other samplers call scale**2 the (inverse mass or metric) variances.
-    event_rate, time_to_u_turn : float
-        Geometric means over chains; per process time, and in process time. The rate of the discrete process is one over
-        the time that a momentum lasts.
-    n_gradients : int
-        Gradients spent by all chains together.
-    names : tuple of str
-        Of the unconstrained coordinates.
-    directions : ndarray, shape (k, dim)
-        Uᵀ: orthonormal directions of the parameters over their scales, on top of the scale; k may be 0. All chains have
-        the same but those that stayed in a place of their own.
-    eigenvalues : ndarray, shape (k,)
-        Λ: variances of the scaled parameters along them.
-    scale_per_chain, centre_per_chain : ndarray, shape (chains, dim)
-    event_rate_per_chain : ndarray, shape (chains,)
-    """
-
-    scale: np.ndarray
-    centre: np.ndarray
-    event_rate: float
-    time_to_u_turn: float
-    n_gradients: int
-    names: tuple[str, ...]
-    directions: np.ndarray
-    eigenvalues: np.ndarray
-    scale_per_chain: np.ndarray
-    centre_per_chain: np.ndarray
-    event_rate_per_chain: np.ndarray
-
-    def covariance(self) -> np.ndarray:
-        """S F² S as a dense matrix, shape (dim, dim): the covariance of a normal that this metric would suit best.
-
-        Samplers with a dense metric call it the inverse mass matrix. Without directions it is diag(scale**2).
-        """
-        factor = np.eye(len(self.scale)) + (self.directions.T * (self.eigenvalues - 1.0)) @ self.directions
-        return self.scale[:, np.newaxis] * factor * self.scale
 
 
 @accepts_field_names(ELSEWHERE)
@@ -99,8 +54,8 @@ def tune(
 ) -> Tuned:
     """Find the metric, centre and event rate of a posterior: the warm-up of `sample`, and a single draw.
 
-    Parameters are those of `sample`, and so is the process; `tune` must be at least 20. For a sampler that has nothing
-    but a diagonal scale use ``metric="diagonal"``, for one with a dense metric `Tuned.covariance`.
+    Parameters are those of `sample`, and so is the process; `tune` must be at least 20. Methods of what is returned
+    (`for_pymc`, `for_stan`, `for_numpyro`, `for_blackjax`) hand the metric to other samplers.
 
     Returns
     -------
@@ -140,4 +95,5 @@ def tune(
         scale_per_chain=scales,
         centre_per_chain=np.asarray(tuning["centre"]),
         event_rate_per_chain=np.asarray(tuning["event_rate"]),
+        origin=origin_of(model),
     )
