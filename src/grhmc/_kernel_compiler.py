@@ -120,7 +120,7 @@ def _link_callees(module: Any, library: JITCodeLibrary) -> None:
 
     A caller comes before all that it calls: LLVM leaves out what nobody has called yet.
     """
-    callees = _reachable(library)
+    callees = reachable(library)
     for callee in callees:
         library._reload_init.update(callee._reload_init)
         is_inner = isinstance(callee, InnerLibrary)
@@ -131,7 +131,7 @@ def _link_callees(module: Any, library: JITCodeLibrary) -> None:
         raise AssertionError(f"{library.name} calls what was not linked: {missing}")
 
 
-def _reachable(library: JITCodeLibrary) -> list[JITCodeLibrary]:
+def reachable(library: JITCodeLibrary) -> list[JITCodeLibrary]:
     """The libraries that it calls, those that these call, and so on: each once, before all that it calls."""
     finished: dict[Any, None] = {}
 
