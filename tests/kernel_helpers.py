@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
+from numba.core import config
 from scipy.special import ellipj
 
 import grhmc.run.chain as chain_module
+from grhmc._kernel_compiler import KernelDispatcher
 from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.stages_of_run import final_stage, warmup_stages
 from grhmc.dynamics.coefficients import TABLEAUS
@@ -256,4 +257,6 @@ def changed_kernel(kernel: Any, **changed: Any) -> Any:
     """A kernel compiled anew with some of the names it calls standing for something else."""
     function = types.FunctionType(kernel.py_func.__code__, {**kernel.py_func.__globals__, **changed}, "changed")
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
-    return numba.njit(**options)(function)
+    if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
+        return function
+    return KernelDispatcher(function, options, {})

@@ -137,6 +137,7 @@ def test_an_executor_of_threads_will_do():
         assert_same(short_runs.sample(**SETTINGS), short_runs.sample(executor=executor, **SETTINGS))
 
 
+@pytest.mark.nightly
 def test_a_dask_cluster_will_do():
     distributed = pytest.importorskip("distributed")
     with (

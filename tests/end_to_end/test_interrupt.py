@@ -214,9 +214,8 @@ print(n_draws, result["posterior"]["x"].notnull().values.all(), [str(entry.messa
     "where",
     [
         "twice",
-        "built",
         "diagnosed",
-        *(pytest.param(where, marks=pytest.mark.nightly) for where in ("built and after", "warned of")),
+        *(pytest.param(where, marks=pytest.mark.nightly) for where in ("built", "built and after", "warned of")),
     ],
 )
 def test_ctrl_c_loses_nothing_whenever_it_comes(where: str) -> None:

@@ -113,6 +113,7 @@ def test_a_caller_is_compiled_afresh_when_its_callee_in_another_file_changes(tin
     assert run(tiny) == (11.0, 0)
 
 
+@pytest.mark.nightly
 def test_plain_numba_goes_on_with_the_old_callee(tiny):
     # Negative control: without the stamp the cache is stale. Should this fail one day, Numba has learned it itself.
     (tiny / "plain.py").write_text("import numba\n\nplain = numba.njit(cache=True)\n")
@@ -146,6 +147,7 @@ def test_damaged_files_are_recognized_and_replaced(tiny):
         assert run_and_listen(tiny) == (2.0, 1, "")
 
 
+@pytest.mark.nightly
 def test_a_compilation_under_the_name_of_another_is_not_taken(tiny):
     write_kernels(tiny, 1)
     run(tiny)

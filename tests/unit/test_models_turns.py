@@ -71,6 +71,7 @@ def run(before: str = "pass") -> int:
     return finished.returncode
 
 
+@pytest.mark.nightly
 def test_a_parallel_density_is_evaluated_by_one_thread_at_a_time():
     assert run() == 0
     assert run("module.models_from_numba.must_take_turns = lambda function: False") != 0  # the negative control

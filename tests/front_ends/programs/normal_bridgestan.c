@@ -35,6 +35,11 @@ int bs_param_num(const bs_model *model, bool tp, bool gq) {
   return model->dim + (model->has_outputs ? tp + gq : 0);
 }
 int bs_param_unc_num(const bs_model *model) { return model->dim; }
+int bs_param_unconstrain(const bs_model *model, const double *theta, double *q, char **error) {
+  memcpy(q, theta, model->dim * sizeof(double));
+  return 0;
+}
+
 int bs_param_constrain(const bs_model *model, bool tp, bool gq, const double *q, double *out, void *rng, char **error) {
   bool with_t = model->has_outputs && tp, with_y = model->has_outputs && gq;
   if (((with_t || with_y) && q[0] > 2.0) || (with_y && q[0] > 1.0)) {
