@@ -177,7 +177,7 @@ def _is_writable(folder: Path) -> bool:
 def _say_that_none_is_writable() -> None:
     _LOG.warning(
         "grhmc: no folder for compiled kernels is writable (beside the sources, the user's cache): they are compiled "
-        "in memory, which takes 10 to 20 s in every process; set NUMBA_CACHE_DIR to a folder that is writable"
+        "in memory, which takes up to a minute in every process; set NUMBA_CACHE_DIR to a folder that is writable"
     )
 
 

@@ -10,5 +10,5 @@ from grhmc.process.advance import advance
 def announce_compilation() -> None:
     """Say on standard error that the first run on a machine compiles, if it does."""
     if not is_compiled(advance):
-        text = "Compiling the sampler for this machine: 10 to 20 s, once. Later runs find it on disk."
+        text = "Compiling the sampler for this machine: up to a minute, once. Later runs find it on disk."
         print_if_possible(text, style="dim")

@@ -342,5 +342,5 @@ def _remaining(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float, draws
     if elapsed_seconds < 2.0 or done >= total:
         return ""
     if done == 0:
-        return "; no draw yet (the first run on a machine compiles for 10 to 20 s)"
+        return "; no draw yet (the first run on a machine compiles for up to a minute)"
     return f", about {format_seconds((total - done) / (draws_per_second or done / elapsed_seconds))} left"
