@@ -30,10 +30,9 @@ class KernelDispatcher(CPUDispatcher):
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], flags: dict[str, Any]) -> None:
-        super().__init__(function, targetoptions={**options, "nopython": True}, pipeline_class=_EntryCompiler)
-        self.inner = _InnerDispatcher(
-            function, targetoptions={**options, "nopython": True}, pipeline_class=_InnerCompiler
-        )
+        options = {**options, "nopython": True}
+        super().__init__(function, targetoptions=options, pipeline_class=_EntryCompiler)
+        self.inner = _InnerDispatcher(function, targetoptions=options, pipeline_class=_InnerCompiler)
         _set_flags(self, flags)
         _set_flags(self.inner, {**flags, "no_compile": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True})
 

@@ -54,8 +54,8 @@ _FEWEST_HOPELESS = 3
 
 ACCEPTANCE_LIMIT = 0.4
 """Below this a chain of the discrete process, tuned to 0.9 or 0.93, sits where its step does not fit."""
-FEWEST_TRAJECTORIES = 50
-"""Per chain, before their mean acceptance says anything."""
+_FEWEST_TRAJECTORIES = 50
+# Per chain, before their mean acceptance says anything.
 
 CUT_SHARE_LIMIT = 0.05
 """Of a chain's trajectories, that had as many steps as are allowed."""
@@ -190,16 +190,21 @@ def _rejected_trajectories(
             "which are hardly visited: reparameterize, or use process='continuous', whose steps adapt."
         )
         findings.append(Finding("diverging", WARNING, message, (), chains, max(share, hopeless), DIVERGING_SHARE_LIMIT))
-    low = [chain for chain, mean in enumerate(acceptance.mean(axis=1)) if mean < ACCEPTANCE_LIMIT]
-    if low and acceptance.shape[1] >= FEWEST_TRAJECTORIES:
-        names = tuple(chain_names[chain] for chain in low)
-        smallest = float(acceptance.mean(axis=1).min())
-        message = (
-            f"few trajectories are accepted in {listed_chains(names)} (the fewest: {smallest:.2f} of them): the step "
-            "was tuned where longer ones would do. Tune longer, or use process='continuous'."
-        )
-        findings.append(Finding("low_acceptance", WARNING, message, (), names, smallest, ACCEPTANCE_LIMIT))
-    return findings
+    return findings + low_acceptance(acceptance, chain_names)
+
+
+def low_acceptance(acceptance: np.ndarray, chain_names: list[int]) -> list[Finding]:
+    """Chains that accept few of their trajectories; `acceptance` has the shape (chains, draws)."""
+    means = acceptance.mean(axis=1)
+    low = [chain for chain, mean in enumerate(means) if mean < ACCEPTANCE_LIMIT]
+    if not low or acceptance.shape[1] < _FEWEST_TRAJECTORIES:
+        return []
+    names, smallest = tuple(chain_names[chain] for chain in low), float(means.min())
+    message = (
+        f"few trajectories are accepted in {listed_chains(names)} (the fewest: {smallest:.2f} of them): the step "
+        "was tuned where longer ones would do. Tune longer, or use process='continuous'."
+    )
+    return [Finding("low_acceptance", WARNING, message, (), names, smallest, ACCEPTANCE_LIMIT)]
 
 
 def _cut_trajectories(n_steps: np.ndarray, n_trajectories: np.ndarray, chain_names: list[int]) -> list[Finding]:

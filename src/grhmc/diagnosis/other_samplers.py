@@ -10,16 +10,15 @@ import numpy as np
 from grhmc.diagnosis.convergence import find_convergence_problems
 from grhmc.diagnosis.divergence_places import find_divergence_places
 from grhmc.diagnosis.energy import (
-    ACCEPTANCE_LIMIT,
     CUT_SHARE_LIMIT,
     DIVERGING_SHARE_LIMIT,
-    FEWEST_TRAJECTORIES,
     energy_transitions,
+    low_acceptance,
 )
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, listed_chains
 from grhmc.diagnosis.tails import find_heavy_tails
 from grhmc.diagnosis.unusable import find_unusable_draws
-from grhmc.results.any_result import draws_of_group
+from grhmc.results.any_result import draws_of_group, find_statistic
 from grhmc.results.divergences import FLAGS
 
 if TYPE_CHECKING:
@@ -55,6 +54,7 @@ _ELSEWHERE = (
     ("`mcse_mean` (grhmc.summary)", "their Monte Carlo standard error"),
     ("another `scale` (grhmc.compare)", "another sampler"),
     ("Start elsewhere, tune longer, or use process='continuous'.", "Start elsewhere, or tune longer."),
+    ("Tune longer, or use process='continuous'.", "Tune longer."),
     ("grhmc.diagnose(result, model) can.", "The gradient of the model can."),
 )
 
@@ -88,25 +88,14 @@ def find_problems(result: xarray.DataTree) -> list[Finding]:
         findings += _energy(statistics["energy"], chain_names, is_short)
     if "tree_depth" in statistics or "is_at_most_depth" in statistics:
         findings += _saturated_trees(statistics, chain_names)
-    if "acceptance_rate" in statistics and n_draws >= FEWEST_TRAJECTORIES:
-        findings += _low_acceptance(statistics["acceptance_rate"], chain_names)
+    if "acceptance_rate" in statistics:
+        findings += low_acceptance(statistics["acceptance_rate"], chain_names)
     findings.append(_not_looked_at(statistics))
     return [_in_general_words(finding) for finding in findings]
 
 
-def statistic_of(result: xarray.DataTree, name: str) -> np.ndarray | None:
-    """A statistic by its name in `NAMES`, of shape (chains, draws); None if the result lacks it."""
-    if "sample_stats" not in result.children:
-        return None
-    dataset = result["sample_stats"].to_dataset()
-    for known in NAMES[name]:
-        if known in dataset and set(dataset[known].dims) == {"chain", "draw"} and dataset[known].dtype.kind in "biuf":
-            return dataset[known].transpose("chain", "draw").to_numpy()
-    return None
-
-
 def _statistics(result: xarray.DataTree, shape: tuple[int, int]) -> dict[str, np.ndarray]:
-    found = {name: statistic_of(result, name) for name in NAMES}
+    found = {name: find_statistic(result, known) for name, known in NAMES.items()}
     return {name: values for name, values in found.items() if values is not None and values.shape == shape}
 
 
@@ -177,19 +166,6 @@ def _saturated_trees(statistics: dict[str, np.ndarray], chain_names: list[int]) 
         "Stan, NumPyro and BlackJAX)."
     )
     return [Finding("tree_depth", NOTE, message, (), chains, float(shares.max()), CUT_SHARE_LIMIT)]
-
-
-def _low_acceptance(acceptance: np.ndarray, chain_names: list[int]) -> list[Finding]:
-    means = acceptance.mean(axis=1)
-    low = [chain for chain, mean in enumerate(means) if mean < ACCEPTANCE_LIMIT]
-    if not low:
-        return []
-    chains = tuple(chain_names[chain] for chain in low)
-    message = (
-        f"few trajectories are accepted in {listed_chains(chains)} (the fewest: {means.min():.2f} of them): the step "
-        "was tuned where longer ones would do. Tune longer."
-    )
-    return [Finding("low_acceptance", WARNING, message, (), chains, float(means.min()), ACCEPTANCE_LIMIT)]
 
 
 def _not_looked_at(statistics: dict[str, np.ndarray]) -> Finding:

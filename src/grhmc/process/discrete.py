@@ -257,7 +257,7 @@ def compare_way_back(process: Process, duration: float, n_steps: int, step_divis
     verdict, division = SAME, 1
     while verdict == SAME and division < step_division:
         reverse(step.momentum)
-        is_last = division == step_division  # never here
+        is_last = division == step_division  # never; for the literal False Numba would compile the function again
         error = follow_trajectory(process, duration / division, n_steps * division, is_last)
         if error == -np.inf:
             verdict = RAISED

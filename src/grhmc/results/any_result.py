@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +58,17 @@ def is_of_grhmc(result: xarray.DataTree) -> bool:
             and result["unconstrained_posterior"].attrs.get("inference_library") == "grhmc"
         )
     )
+
+
+def find_statistic(result: xarray.DataTree, names: Sequence[str]) -> np.ndarray | None:
+    """Of these statistics the first that the result has for each draw, shape (chains, draws); None if it has none."""
+    if "sample_stats" not in result.children:
+        return None
+    statistics = result["sample_stats"].to_dataset()
+    for name in names:
+        if name in statistics and set(statistics[name].dims) == set(_SAMPLES) and statistics[name].dtype.kind in "biuf":
+            return statistics[name].transpose(*_SAMPLES).to_numpy()
+    return None
 
 
 def draws_of_group(result: xarray.DataTree, group: str) -> xarray.Dataset:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grhmc.results.any_result import as_datatree, draws_of_group, is_of_grhmc
+from grhmc.results.any_result import as_datatree, draws_of_group, find_statistic, is_of_grhmc
 
 if TYPE_CHECKING:
     import xarray
@@ -20,13 +20,8 @@ FLAGS = ("diverging", "divergent__", "is_divergent", "divergent")
 
 def diverging_draws(result: xarray.DataTree) -> np.ndarray | None:
     """Which draws had a diverging trajectory, of shape (chains, draws); None if the result does not say."""
-    if "sample_stats" not in result.children:
-        return None
-    statistics = result["sample_stats"].to_dataset()
-    for name in FLAGS:
-        if name in statistics and set(statistics[name].dims) == {"chain", "draw"}:
-            return statistics[name].transpose("chain", "draw").to_numpy().astype(bool)
-    return None
+    found = find_statistic(result, FLAGS)
+    return None if found is None else found.astype(bool)
 
 
 def diverging_starts(diverging: np.ndarray, *, is_ours: bool) -> np.ndarray:
