@@ -8,6 +8,8 @@ VENV_PYTHON = .venv/bin/python
 PYMC_PYTHON = .venv-pymc/bin/python
 WORKERS ?= 2
 PYTEST_OPTIONS ?=
+# 0: a wheel for any machine, which compiles the kernels where it is used.
+GRHMC_COMPILE_KERNELS ?= 1
 # They run in .venv-pymc.
 WITHOUT_PYMC = --ignore-glob='tests/front_ends/test_pymc*.py'
 
@@ -43,7 +45,7 @@ help:
 	@echo 'make bench    the benchmarks in benchmarks/'
 	@echo 'make docs     the documentation as a site, in docs/_build/html; every page runs its code'
 	@echo 'make docs-links  the links of the documentation (needs the network)'
-	@echo 'make dist     the wheel and the source archive, in dist/'
+	@echo 'make dist     the source archive and the wheel with the kernels compiled for this kind of machine, in dist/'
 	@echo 'make check-wheel  the wheel in empty environments of every Python found: README, demo, doctor'
 	@echo 'make clean    remove the environments and caches'
 
@@ -96,7 +98,7 @@ bench: .venv/.development
 
 dist: .venv-release/.tools
 	rm -rf dist
-	.venv-release/bin/python -m build
+	GRHMC_COMPILE_KERNELS=$(GRHMC_COMPILE_KERNELS) .venv-release/bin/python -m build
 	.venv-release/bin/python -m twine check --strict dist/*
 
 check-wheel: dist

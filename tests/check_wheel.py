@@ -43,8 +43,26 @@ def check(wheel: Path, python: str, *, with_pymc: bool) -> None:
         for example in [pymc_example] if with_pymc else others:
             (folder / "example.py").write_text(example, encoding="utf-8")
             _run("README's example", [scripts / "python", "-W", "error::UserWarning", "example.py"], folder)
+        _check_first_run(own)
         _run("grhmc demo", [scripts / "grhmc", "demo", "--output", "demo"], folder)
         _run("grhmc doctor", [scripts / "grhmc", "doctor"], folder)
+
+
+def _check_first_run(environment: Path) -> None:
+    """Where the wheel brings compiled kernels, nothing of the sampler may have been compiled."""
+    (package,) = environment.glob("[Ll]ib/**/site-packages/grhmc")
+    compiled = [
+        file.name
+        for part in ("process", "adaptation", "events", "dynamics")
+        for file in (package / part).rglob("*.grhmc")
+    ]
+    has_kernels = (package / "kernels.zip").exists()
+    print(
+        f"== the wheel brings {'its' if has_kernels else 'no'} compiled kernels; compiled here: {len(compiled)}",
+        flush=True,
+    )
+    if has_kernels == bool(compiled):
+        raise SystemExit(f"kernels that a first run compiled: {compiled}")
 
 
 def _run(what: str, command: list[object], folder: Path) -> None:

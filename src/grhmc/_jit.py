@@ -13,13 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 from numba.core import config, sigutils
 from numba.core.ccallback import CFunc
 
 from ._kernel_cache import KernelCache
 from ._kernel_compiler import KernelDispatcher
+from ._shipped_kernels import NativeFunction, shipped_library, types_of
 
 KERNEL_PACKAGES = ("dynamics", "events", "adaptation/tuners", "process")
 """Sub-packages of grhmc whose sources make up the fingerprint."""
@@ -30,12 +30,19 @@ _FAST_MATH = {"contract", "nsz", "arcp", "reassoc"}
 
 @cache
 def source_fingerprint() -> str:
-    """Hash of every kernel source file, of this file, and of Numba's version."""
+    """Hash of every kernel source file, and of those that say how kernels are compiled and called."""
     root = Path(__file__).parent
-    digest = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256()
     files = [
         root / name
-        for name in ("_jit.py", "_kernel_compiler.py", "_kernel_struct.py", "density_pointer.py", "outcomes.py")
+        for name in (
+            "_jit.py",
+            "_kernel_compiler.py",
+            "_kernel_struct.py",
+            "_shipped_kernels.py",
+            "density_pointer.py",
+            "outcomes.py",
+        )
     ]
     for package in KERNEL_PACKAGES:
         files += sorted((root / package).rglob("*.py"))
@@ -83,15 +90,38 @@ def _compile(function: Callable[..., Any], *, is_inlined: bool, may_overlap: boo
         "_nrt": False,
         "no_cfunc_wrapper": True,
     }
-    compiled: Any = KernelDispatcher(function, options, {} if may_overlap else {"noalias": True})
+    library = shipped_library(source_fingerprint())
+    is_shipped = library is not None and library.has(_name(function))
+    make = ShippedDispatcher if is_shipped else KernelDispatcher
+    compiled: Any = make(function, options, {} if may_overlap else {"noalias": True})
     compiled._cache = KernelCache(function, source_fingerprint())
     return compiled
 
 
+class ShippedDispatcher(KernelDispatcher):
+    """A kernel whose machine code came with the package: compiled only for types that it does not have there."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], flags: dict[str, Any]) -> None:
+        super().__init__(function, options, flags)
+        self._native: dict[tuple[str, ...], NativeFunction | None] = {}
+
+    def __call__(self, *arguments: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        types = types_of(arguments)
+        if types not in self._native:
+            library = shipped_library(source_fingerprint())
+            self._native[types] = library and library.find(_name(self.py_func), types)
+        native = self._native[types]
+        return super().__call__(*arguments) if native is None else native(*arguments)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
+
+
 def is_compiled(compiled: Any) -> bool:
     """Whether a kernel's first call will find it compiled, in this process or on disk."""
-    if not isinstance(compiled, KernelDispatcher):  # interpreted
-        return True
+    if not isinstance(compiled, KernelDispatcher) or isinstance(compiled, ShippedDispatcher):
+        return True  # interpreted, or it came with the package
     dispatcher: Any = compiled
     return bool(dispatcher.overloads) or dispatcher._cache.holds_any()
 

@@ -31,10 +31,20 @@ class KernelDispatcher(CPUDispatcher):
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], flags: dict[str, Any]) -> None:
         options = {**options, "nopython": True}
+        self._flag_values = flags
         super().__init__(function, targetoptions=options, pipeline_class=_EntryCompiler)
         self.inner = _InnerDispatcher(function, targetoptions=options, pipeline_class=_InnerCompiler)
         _set_flags(self, flags)
         _set_flags(self.inner, {**flags, "no_compile": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+
+    def compile_without_wrapper(self, argument_types: tuple[Any, ...]) -> Any:
+        """Numba's compilation for these types, without the function by which Python would call it.
+
+        What is left knows nothing of Python.
+        """
+        flags = {**self._flag_values, "no_cpython_wrapper": True}
+        again: Any = KernelDispatcher(self.py_func, self.targetoptions, flags)
+        return again._compiler.compile(argument_types, None)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Type of a call by a kernel, which is compiled for it."""

@@ -85,7 +85,7 @@ def test_a_version_that_grhmc_does_not_take_is_a_problem(monkeypatch):
 def test_the_cache_is_named_with_what_was_compiled(monkeypatch):
     loaded = cache_finding(Compilations(0, 0.5))
     assert loaded.state == "ok"
-    assert loaded.text.startswith("all loaded from the cache")
+    assert loaded.text.startswith("nothing was compiled")
     assert "40 were compiled, 61 s" in cache_finding(Compilations(40, 61.0)).text
 
 

@@ -26,7 +26,14 @@ IS_INTERPRETED = config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssu
 pytestmark = pytest.mark.skipif(IS_INTERPRETED, reason="nothing is compiled")
 
 PACKAGE = Path(grhmc.__file__).parent
-ROOT_FILES = ("_jit.py", "_kernel_compiler.py", "_kernel_struct.py", "density_pointer.py", "outcomes.py")
+ROOT_FILES = (
+    "_jit.py",
+    "_kernel_compiler.py",
+    "_kernel_struct.py",
+    "_shipped_kernels.py",
+    "density_pointer.py",
+    "outcomes.py",
+)
 
 CALLEE = """\
 from {decorator_module} import {decorator}
