@@ -125,7 +125,7 @@ class Narrow:
 
 def test_a_structure_of_other_than_64_bit_words_cannot_be_compiled_ahead() -> None:
     @kernel
-    def read(state: Narrow) -> float:
+    def read(state: Narrow) -> np.float32:
         return state.number
 
     state = Narrow(number=np.float32(1.0))
