@@ -136,13 +136,15 @@ def test_a_simplex_has_one_coordinate_less_than_entries():
     np.testing.assert_allclose(values.sum(axis=1), 1)
 
 
-def test_new_data_are_used_without_compiling_again():
+def test_new_data_are_used_without_compiling_again(capsys):
     model = regression(np.array([1.0, 2.0]))
     before = grhmc.from_pymc(model)
+    assert "Compiling the PyMC model" in capsys.readouterr().err
     with model:
         pymc.set_data({"x": np.array([3.0, 4.0, 5.0]), "observed": np.zeros(3)})
     after = grhmc.from_pymc(model)
     assert after._graph is before._graph
+    assert "Compiling" not in capsys.readouterr().err
     np.testing.assert_allclose(before.evaluate([0.0])[1], [3.0])
     np.testing.assert_allclose(before.evaluate([1.0])[1], [3.0 - 1 - 5])
     np.testing.assert_allclose(after.evaluate([1.0])[1], [-1.0 - 9 - 16 - 25])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from grhmc._terminal import print_if_possible
 from grhmc.models.from_numba import NumbaDensity
 from grhmc.models.log_density import LogDensity
 from grhmc.models.optional_packages import import_for
@@ -207,6 +208,9 @@ def _compiled(model: Any) -> PymcGraph:
         start = known[1].initial_point(0)
         if tuple(np.shape(start[variable.name]) for variable in known[1].values) == known[1].value_shapes:
             return known[1]
+    print_if_possible(
+        "Compiling the PyMC model: 10 to 20 s the first time, less when it is found on disk.", style="dim"
+    )
     graph = compile_model(model)
     _COMPILED[model] = (key, graph)
     return graph

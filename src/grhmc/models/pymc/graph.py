@@ -155,7 +155,9 @@ def _compile_log_density(
     @numba.njit(nogil=True)
     def evaluate(q, gradient, *data):
         value, slope = value_and_gradient(q, *data)
-        gradient[:] = slope
+        # Not `gradient[:] = slope`: the message of its error, for other lengths, takes five seconds to compile.
+        for k in range(gradient.shape[0]):
+            gradient[k] = slope[k]
         return value.item()
 
     return evaluate
