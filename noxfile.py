@@ -1,5 +1,7 @@
 """Run the tests without the locks, in fresh environments: `make test-newest` and `make test-lowest`."""
 
+from pathlib import Path
+
 import nox
 
 nox.options.default_venv_backend = "uv"
@@ -7,7 +9,7 @@ nox.options.error_on_missing_interpreters = False
 
 PYTHONS = ["3.11", "3.12", "3.13"]
 WITHOUT_PYMC = ["--ignore-glob=tests/front_ends/test_pymc*.py", "tests"]
-ONLY_PYMC = ["tests/front_ends/test_pymc.py"]
+ONLY_PYMC = sorted(str(path) for path in Path("tests/front_ends").glob("test_pymc*.py"))
 
 # Without PyTorch, whose newest version is gigabytes: its tests are skipped here.
 EXTRAS = "dev,test-front-ends,plot,store"

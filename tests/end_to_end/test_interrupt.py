@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 from typing import Any
 
 import pytest
 
+from forked_scripts import run_script
 from grhmc.run.interrupt import CtrlC
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to one process")
@@ -87,15 +86,7 @@ print(json.dumps({
 
 def interrupted_run(kind: str, settings: dict[str, Any], n_calls: int = 0) -> dict[str, Any]:
     """Run the script; it interrupts itself at the density's n-th call, or after half a second if compiled."""
-    finished = subprocess.run(
-        [sys.executable, "-c", SCRIPT, kind, json.dumps(settings), str(n_calls)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr
-    return json.loads(finished.stdout)
+    return json.loads(run_script(SCRIPT, kind, json.dumps(settings), str(n_calls)))
 
 
 def test_an_interrupt_while_sampling_keeps_the_draws_and_says_so() -> None:
@@ -220,11 +211,7 @@ print(n_draws, result["posterior"]["x"].notnull().values.all(), [str(entry.messa
 )
 def test_ctrl_c_loses_nothing_whenever_it_comes(where: str) -> None:
     """A second one, of an impatient user; one while the complete result is built, diagnosed, or warned of."""
-    finished = subprocess.run(
-        [sys.executable, "-c", AGAIN_AND_AGAIN, where], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert finished.returncode == 0, finished.stderr
-    n_draws, is_whole, *said = finished.stdout.split(maxsplit=2)
+    n_draws, is_whole, *said = run_script(AGAIN_AND_AGAIN, where).split(maxsplit=2)
     assert is_whole == "True"
     if where == "twice":
         assert 0 < int(n_draws) < 10**6
@@ -270,9 +257,7 @@ except KeyboardInterrupt as error:
 
 def test_ctrl_c_is_answered_within_a_few_gradients_of_a_slow_density() -> None:
     """At once but for the tenth of a second in which the main thread looks; more only on a busy machine."""
-    finished = subprocess.run([sys.executable, "-c", SLOW], capture_output=True, text=True, timeout=300, check=False)
-    assert finished.returncode == 0, finished.stderr
-    n_gradients, n_chains = map(int, finished.stdout.split())
+    n_gradients, n_chains = map(int, run_script(SLOW).split())
     assert n_gradients < 60  # they were 200 of each chain, or as many as its trajectory had
     assert n_chains == 2
 
