@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -41,7 +41,7 @@ from grhmc.run.interrupt import CtrlC, worth_keeping
 from grhmc.run.progress import SteadyView, progress_view
 from grhmc.run.remote import Workers
 from grhmc.run.snapshots import Watch
-from grhmc.settings import RunSettings
+from grhmc.settings import MCT, RunSettings
 from grhmc.storage.result import keep_variables_on_disk
 from grhmc.storage.run_store import RunStore
 
@@ -276,6 +276,7 @@ def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[st
         "chains": settings.chains,
         "seed": settings.seed if settings.seed is not None else -1,
         "scale": settings.scale.tuner,
+        **_of_crossing_times(settings.scale.mct),
         "metric": settings.metric.kind,
         "process": "discrete" if chains[0].is_discrete else "continuous",
         "integrator": chains[0].integrator,
@@ -288,3 +289,10 @@ def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[st
         "sampling_seconds": float(sum(chain.seconds[1] for chain in chains)),
         **chains[0].model.attributes(),
     }
+
+
+def _of_crossing_times(mct: MCT | None) -> dict[str, Any]:
+    """MCT's settings, where they are the user's, as attributes of a file can be: numbers and arrays of them."""
+    if mct is None:
+        return {}
+    return {f"mct_{item.name}": np.asarray(getattr(mct, item.name)).tolist() for item in fields(mct)}

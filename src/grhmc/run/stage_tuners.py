@@ -33,9 +33,9 @@ def renew_crossing_time_tuner(process: Process, rule: ScaleRule) -> None:
     """Start MCT's tuner at the present scale."""
     scale = process.standardization.scale
     log_scale = np.log(scale)
-    process.crossing = init_crossing_time_tuner(scale)._replace(
+    process.crossing = init_crossing_time_tuner(scale, target_time=rule.target_crossing_time)._replace(
         averaging=init_dual_averaging(
-            log_scale, rule.anchor_factor * log_scale, gamma=rule.gamma, kappa=rule.kappa, k0=rule.k0
+            log_scale, np.asarray(rule.anchor_factor) * log_scale, gamma=rule.gamma, kappa=rule.kappa, k0=rule.k0
         )
     )
 

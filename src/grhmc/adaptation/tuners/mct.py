@@ -6,6 +6,7 @@ smaller one. Medians come from P² estimators fed with equally spaced samples; c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +45,8 @@ class CrossingTimeTuner(NamedTuple):
         In the logarithm of the scale.
     medians : MedianEstimator
         Of q, in the units of the parameters.
+    target_time : ndarray, shape (dim,)
+        T̃, the process time wanted between two crossings. Not changed by kernels.
     """
 
     side: np.ndarray
@@ -51,12 +54,20 @@ class CrossingTimeTuner(NamedTuple):
     n_crossings: np.ndarray
     averaging: DualAveraging
     medians: MedianEstimator
+    target_time: np.ndarray
 
 
 def init_crossing_time_tuner(
-    scale: np.ndarray, *, gamma: float = FIRST_RUN_GAMMA, anchor: np.ndarray | None = None
+    scale: np.ndarray,
+    *,
+    gamma: float = FIRST_RUN_GAMMA,
+    anchor: np.ndarray | None = None,
+    target_time: float | Sequence[float] = np.pi,
 ) -> CrossingTimeTuner:
-    """Start from the present scales, with the dual averaging drawn to `anchor` (default 0) in log scale."""
+    """Start from the present scales, with the dual averaging drawn to `anchor` (default 0) in log scale.
+
+    `target_time` is that of all coordinates, or of each.
+    """
     dim = scale.shape[0]
     return CrossingTimeTuner(
         side=np.ones(dim),
@@ -70,6 +81,7 @@ def init_crossing_time_tuner(
             k0=K0,
         ),
         medians=init_median_estimator(dim),
+        target_time=np.full(dim, target_time, dtype=np.float64),
     )
 
 
@@ -98,7 +110,7 @@ def start_observing(tuner: CrossingTimeTuner, position: np.ndarray) -> None:
 
 
 @kernel
-def observe_crossing(tuner: CrossingTimeTuner, coordinate: int, time: float, target_time: float) -> bool:
+def observe_crossing(tuner: CrossingTimeTuner, coordinate: int, time: float) -> bool:
     """Move one log scale towards the target crossing time; updates `tuner`.
 
     A late crossing raises the scale, an early one lowers it. A coordinate's first crossing only starts its clock.
@@ -118,7 +130,7 @@ def observe_crossing(tuner: CrossingTimeTuner, coordinate: int, time: float, tar
     tuner.last_crossing_time[coordinate] = time
     if np.isnan(previous):
         return False
-    observe_error(tuner.averaging, coordinate, target_time - (time - previous))
+    observe_error(tuner.averaging, coordinate, tuner.target_time[coordinate] - (time - previous))
     return True
 
 
@@ -146,9 +158,7 @@ def follow_sides(tuner: CrossingTimeTuner, step: Step) -> None:
 
 
 @kernel
-def observe_crossings(
-    tuner: CrossingTimeTuner, step: Step, duration: float, start_time: float, target_time: float
-) -> None:
+def observe_crossings(tuner: CrossingTimeTuner, step: Step, duration: float, start_time: float) -> None:
     """Take in every crossing within a step, without changing the standardization; updates `tuner`."""
     for k in range(step.position.shape[0]):
         start = 0.0
@@ -156,6 +166,6 @@ def observe_crossings(
             fraction = first_crossing(step, duration, k, start, tuner.side[k])
             if fraction == NO_ROOT:
                 break
-            observe_crossing(tuner, k, start_time + fraction * duration, target_time)
+            observe_crossing(tuner, k, start_time + fraction * duration)
             start = fraction + _JUST_AFTER
     follow_sides(tuner, step)
