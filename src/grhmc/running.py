@@ -39,6 +39,7 @@ from grhmc.run.cost import cause_of_cost
 from grhmc.run.executors import Advance, Threads, run_chains
 from grhmc.run.interrupt import CtrlC, worth_keeping
 from grhmc.run.progress import SteadyView, progress_view
+from grhmc.run.rate_of_user import error_of_rate
 from grhmc.run.remote import Workers
 from grhmc.run.snapshots import Watch
 from grhmc.settings import MCT, RunSettings
@@ -217,7 +218,7 @@ def _failure(run: Run) -> BaseException | None:
     chains, path_functions = run.chains, run.path_functions
     for chain in chains:
         if chain.outcome == Outcome.DENSITY_RAISED:
-            error = chain.error or chain.model.take_exception()
+            error = chain.error or error_of_rate(chain) or chain.model.take_exception()
             if error is not None:
                 return error
             source = "the log density" if path_functions is None else "the log density or a path function"
@@ -282,7 +283,7 @@ def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[st
         "integrator": chains[0].integrator,
         "tolerance": settings.tolerance,
         "event_rate": settings.continuous.event_rate,
-        "event_rate_kind": settings.continuous.event_rate_kind,
+        "event_rate_kind": settings.continuous.event_rate_name,
         "persistence": settings.continuous.persistence,
         "outcomes": ", ".join(chain.outcome.name for chain in chains),
         "warmup_seconds": float(sum(chain.seconds[0] for chain in chains)),

@@ -12,7 +12,7 @@ from grhmc.adaptation.tuners.event_rate import init_event_rate_tuner
 from grhmc.adaptation.tuners.mct import init_crossing_time_tuner
 from grhmc.adaptation.tuners.moments import begin_window, forget
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
-from grhmc.events.rates import ARC_LENGTH_RATE
+from grhmc.events.rates import ARC_LENGTH_RATE, USER_RATE
 from grhmc.process.state import Process
 
 
@@ -55,4 +55,6 @@ def renew_rate_tuner(process: Process, event_rate: float) -> None:
     tuner = init_event_rate_tuner(event_rate)
     if process.settings.rate[0] == ARC_LENGTH_RATE:
         tuner.log_process_time[0] -= 0.5 * math.log(len(process.step.momentum))
+    elif process.settings.rate[0] == USER_RATE:
+        tuner.log_process_time[0] -= math.log(process.user_rate.typical)
     process.rate_tuner = tuner
