@@ -13,6 +13,8 @@ from grhmc.adaptation.tuners.mct import (
     init_crossing_time_tuner,
     observe_crossing,
     observe_crossings,
+    observe_own_crossing,
+    observe_own_crossings,
     start_observing,
     write_medians,
     write_scales,
@@ -43,7 +45,7 @@ def test_sides_are_those_of_the_start_with_zero_on_the_positive_one():
 
 def test_the_first_crossing_only_starts_the_clock():
     tuner = tuner_at([1.0, 1.0])
-    assert not observe_crossing(tuner, 0, 5.0)
+    assert not observe_crossing(tuner, 0, 5.0, TARGET)
     assert tuner.last_crossing_time[0] == 5.0
     assert np.isnan(tuner.last_crossing_time[1])
     assert tuner.n_crossings.tolist() == [1, 0]
@@ -56,9 +58,9 @@ def test_later_crossings_follow_the_published_dual_averaging():
     tuner = tuner_at([1.0, 1.0], gamma=25.0, anchor=np.array([0.3, 0.0]))
     times = np.cumsum(np.random.default_rng(1).exponential(3.0, 40))
     sum_error, average, k, previous = 0.0, 0.0, 1, times[0]
-    observe_crossing(tuner, 0, times[0])
+    observe_crossing(tuner, 0, times[0], TARGET)
     for time in times[1:]:
-        assert observe_crossing(tuner, 0, time)
+        assert observe_crossing(tuner, 0, time, TARGET)
         sum_error += TARGET - (time - previous)
         value = 0.3 - np.sqrt(k) / 25.0 * sum_error / (k + 10.0)
         average = k**-0.75 * value + (1.0 - k**-0.75) * average
@@ -72,7 +74,7 @@ def test_later_crossings_follow_the_published_dual_averaging():
 def test_late_crossings_raise_the_scale_and_early_ones_lower_it(interval, sign):
     tuner = tuner_at([1.0])
     for n in range(6):
-        observe_crossing(tuner, 0, n * interval)
+        observe_crossing(tuner, 0, n * interval, TARGET)
     assert sign * tuner.averaging.log_value_average[0] > 0.0
 
 
@@ -108,7 +110,7 @@ def test_all_crossings_of_a_step_are_observed_at_their_times():
     duration, start_time = 2.0, 100.0
     step = polynomial_step(line(0.5, factor=-1.0), line(0.4, 1.4), line(3.0), duration=duration)
     tuner = tuner_at([0.5, 0.56, -3.0])
-    observe_crossings(tuner, step, duration, start_time)
+    observe_crossings(tuner, step, duration, start_time, TARGET)
     assert tuner.n_crossings.tolist() == [1, 2, 0]
     assert tuner.last_crossing_time[:2] == pytest.approx([100.5, 101.4], abs=1e-8)
     assert tuner.side.tolist() == [-1.0, 1.0, -1.0]
@@ -122,7 +124,7 @@ def test_a_crossing_at_a_step_edge_is_counted_once():
     for edge in (np.pi / 2, np.pi / 2 - 1e-13, np.pi / 2 + 1e-13):
         tuner = tuner_at([1.0])
         for low, high in ((0.0, 1.0), (1.0, edge), (edge, 2.0), (2.0, 3.0)):
-            observe_crossings(tuner, orbit_step(orbit, low, high), high - low, low)
+            observe_crossings(tuner, orbit_step(orbit, low, high), high - low, low, TARGET)
         assert tuner.n_crossings[0] == 1
         assert tuner.last_crossing_time[0] == pytest.approx(np.pi / 2, abs=1e-6)
 
@@ -131,11 +133,11 @@ def test_a_coordinate_that_a_new_centre_put_on_the_other_side_has_not_crossed():
     # The tuner remembers the positive side; the whole step lies on the negative one.
     step = polynomial_step(line(2.0), duration=1.0)
     tuner = tuner_at([1.0])
-    observe_crossings(tuner, step, 1.0, 0.0)
+    observe_crossings(tuner, step, 1.0, 0.0, TARGET)
     assert tuner.n_crossings[0] == 0
     assert tuner.side[0] == -1.0
     # From then on a crossing counts again.
-    observe_crossings(tuner, polynomial_step(line(0.5), duration=1.0), 1.0, 1.0)
+    observe_crossings(tuner, polynomial_step(line(0.5), duration=1.0), 1.0, 1.0, TARGET)
     assert tuner.n_crossings[0] == 1
     assert tuner.side[0] == 1.0
 
@@ -146,7 +148,7 @@ def test_a_step_back_to_the_remembered_side_leaves_it():
     tuner = tuner_at([1.0])
     follow_sides(tuner, step)
     assert tuner.side[0] == 1.0
-    observe_crossings(tuner, step, 1.0, 0.0)
+    observe_crossings(tuner, step, 1.0, 0.0, TARGET)
     assert tuner.n_crossings[0] == 0
 
 
@@ -171,8 +173,11 @@ def test_every_coordinate_has_its_own_target():
     tuner = tuner_at([1.0, 1.0], target_time=(1.0, 4.0))
     for coordinate in (0, 1):
         for n in range(6):
-            observe_crossing(tuner, coordinate, 2.0 * n)
+            observe_own_crossing(tuner, coordinate, 2.0 * n)
     assert tuner.averaging.sum_error.tolist() == [5 * (1.0 - 2.0), 5 * (4.0 - 2.0)]
+    tuner = tuner_at([0.56, 0.56], target_time=(1.0, 4.0))
+    observe_own_crossings(tuner, polynomial_step(*2 * [line(0.4, 1.4)], duration=2.0), 2.0, 100.0)
+    assert tuner.averaging.sum_error.tolist() == pytest.approx([0.0, 3.0], abs=1e-8)
 
 
 @pytest.mark.statistical

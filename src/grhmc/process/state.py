@@ -124,6 +124,7 @@ SETTINGS_DTYPE = np.dtype(
         ("first_change_time", "f8"),  # process time before which m and S stay as they are
         ("largest_change", "f8"),  # of a scale at once, as a factor
         ("apply", "i8"),
+        ("target_crossing_time", "f8"),  # 0: of each coordinate, in the tuner
         ("median_spacing", "f8"),
         ("tune_event_rate", "i8"),
         ("rate_smoothing", "f8"),

@@ -124,6 +124,7 @@ def kernel_settings(settings: RunSettings, stage: Stage, start: StageStart) -> d
         "first_change_time": start.time + scale.first_change,
         "largest_change": scale.largest_change,
         "apply": APPLY_AT_CROSSING if scale.apply_at_crossing else APPLY_AT_REFRESHMENT,
+        "target_crossing_time": 0.0 if isinstance(scale.target_crossing_time, tuple) else scale.target_crossing_time,
         "median_spacing": scale.median_spacing,
         # Tuning of the event rate
         "tune_event_rate": event_rate.tune,

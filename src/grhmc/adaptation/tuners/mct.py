@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grhmc._jit import kernel
+from grhmc._jit import inner_kernel, kernel
 from grhmc.adaptation.tuners.dual_averaging import DualAveraging, init_dual_averaging
 from grhmc.adaptation.tuners.dual_averaging import observe as observe_error
 from grhmc.adaptation.tuners.p_square import MedianEstimator, init_median_estimator
@@ -46,7 +46,8 @@ class CrossingTimeTuner(NamedTuple):
     medians : MedianEstimator
         Of q, in the units of the parameters.
     target_time : ndarray, shape (dim,)
-        T̃, the process time wanted between two crossings. Not changed by kernels.
+        T̃, the process time wanted between two crossings. Read only where it differs by coordinate: a number of all
+        coordinates is passed as an argument, which compiles to the same arithmetic as ever. Not changed by kernels.
     """
 
     side: np.ndarray
@@ -110,7 +111,7 @@ def start_observing(tuner: CrossingTimeTuner, position: np.ndarray) -> None:
 
 
 @kernel
-def observe_crossing(tuner: CrossingTimeTuner, coordinate: int, time: float) -> bool:
+def observe_crossing(tuner: CrossingTimeTuner, coordinate: int, time: float, target_time: float) -> bool:
     """Move one log scale towards the target crossing time; updates `tuner`.
 
     A late crossing raises the scale, an early one lowers it. A coordinate's first crossing only starts its clock.
@@ -130,7 +131,7 @@ def observe_crossing(tuner: CrossingTimeTuner, coordinate: int, time: float) -> 
     tuner.last_crossing_time[coordinate] = time
     if np.isnan(previous):
         return False
-    observe_error(tuner.averaging, coordinate, tuner.target_time[coordinate] - (time - previous))
+    observe_error(tuner.averaging, coordinate, target_time - (time - previous))
     return True
 
 
@@ -158,7 +159,9 @@ def follow_sides(tuner: CrossingTimeTuner, step: Step) -> None:
 
 
 @kernel
-def observe_crossings(tuner: CrossingTimeTuner, step: Step, duration: float, start_time: float) -> None:
+def observe_crossings(
+    tuner: CrossingTimeTuner, step: Step, duration: float, start_time: float, target_time: float
+) -> None:
     """Take in every crossing within a step, without changing the standardization; updates `tuner`."""
     for k in range(step.position.shape[0]):
         start = 0.0
@@ -166,6 +169,26 @@ def observe_crossings(tuner: CrossingTimeTuner, step: Step, duration: float, sta
             fraction = first_crossing(step, duration, k, start, tuner.side[k])
             if fraction == NO_ROOT:
                 break
-            observe_crossing(tuner, k, start_time + fraction * duration)
+            observe_crossing(tuner, k, start_time + fraction * duration, target_time)
             start = fraction + _JUST_AFTER
     follow_sides(tuner, step)
+
+
+@inner_kernel
+def observe_own_crossings(tuner: CrossingTimeTuner, step: Step, duration: float, start_time: float) -> None:
+    """`observe_crossings` where every coordinate has a target time of its own; updates `tuner`."""
+    for k in range(step.position.shape[0]):
+        start = 0.0
+        while True:
+            fraction = first_crossing(step, duration, k, start, tuner.side[k])
+            if fraction == NO_ROOT:
+                break
+            observe_crossing(tuner, k, start_time + fraction * duration, tuner.target_time[k])
+            start = fraction + _JUST_AFTER
+    follow_sides(tuner, step)
+
+
+@inner_kernel
+def observe_own_crossing(tuner: CrossingTimeTuner, coordinate: int, time: float) -> bool:
+    """`observe_crossing` where every coordinate has a target time of its own; updates `tuner`."""
+    return observe_crossing(tuner, coordinate, time, tuner.target_time[coordinate])

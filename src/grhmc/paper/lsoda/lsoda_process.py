@@ -346,7 +346,7 @@ class LsodaProcess:
         """Take in a crossing and apply what follows from it at once, as published."""
         tuner = self._require_crossing()
         self._close_stretch()
-        observe_crossing(tuner, coordinate, self.time)
+        observe_crossing(tuner, coordinate, self.time, tuner.target_time[coordinate])
         if np.any(tuner.n_crossings >= 2):
             scale = self.dynamics.scale.copy()
             if tuner.n_crossings[coordinate] >= 2:
