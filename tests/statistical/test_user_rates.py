@@ -28,10 +28,10 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize("integrator", ["splitting", "rkn64"])
+@pytest.mark.parametrize("integrator", [pytest.param("splitting", marks=pytest.mark.nightly), "rkn64"])
 @pytest.mark.parametrize("refreshment", ["full", 0.7])
 @pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", ["two normals", pytest.param("NG2", marks=pytest.mark.nightly)])
 def test_moments_are_exact_under_a_rate_of_ones_own(name: str, rate: str, refreshment: Any, integrator: Any) -> None:
     assert_exact(
         TARGETS[name](),
