@@ -65,18 +65,28 @@ def accepts_field_names(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R
     return decorate
 
 
-def explains_unknown_names(cls: C) -> C:
-    """Decorate a dataclass: the TypeError for a name that it does not have says which is nearest."""
-    initialize = cls.__init__
-    parameters = inspect.signature(initialize).parameters
+def explains_unknown_names(elsewhere: Mapping[str, str]) -> Callable[[C], C]:
+    """Decorate a dataclass: the TypeError for a name that it does not have says which is nearest.
 
-    @functools.wraps(initialize)
-    def called(self: Any, *args: Any, **kwargs: Any) -> None:
-        _check_names(cls.__name__, kwargs, parameters, {})
-        initialize(self, *args, **kwargs)
+    Parameters
+    ----------
+    elsewhere : mapping of str to str
+        Names that something else has, and how to write them there.
+    """
 
-    cls.__init__ = called
-    return cls
+    def decorate(cls: C) -> C:
+        initialize = cls.__init__
+        parameters = inspect.signature(initialize).parameters
+
+        @functools.wraps(initialize)
+        def called(self: Any, *args: Any, **kwargs: Any) -> None:
+            _check_names(cls.__name__, kwargs, parameters, elsewhere)
+            initialize(self, *args, **kwargs)
+
+        cls.__init__ = called
+        return cls
+
+    return decorate
 
 
 def _check_names(

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -39,9 +39,10 @@ from grhmc.run.cost import cause_of_cost
 from grhmc.run.executors import Advance, Threads, run_chains
 from grhmc.run.interrupt import CtrlC, worth_keeping
 from grhmc.run.progress import SteadyView, progress_view
+from grhmc.run.rate_of_user import error_of_rate
 from grhmc.run.remote import Workers
 from grhmc.run.snapshots import Watch
-from grhmc.settings import RunSettings
+from grhmc.settings import MCT, RunSettings
 from grhmc.storage.result import keep_variables_on_disk
 from grhmc.storage.run_store import RunStore
 
@@ -217,7 +218,7 @@ def _failure(run: Run) -> BaseException | None:
     chains, path_functions = run.chains, run.path_functions
     for chain in chains:
         if chain.outcome == Outcome.DENSITY_RAISED:
-            error = chain.error or chain.model.take_exception()
+            error = chain.error or error_of_rate(chain) or chain.model.take_exception()
             if error is not None:
                 return error
             source = "the log density" if path_functions is None else "the log density or a path function"
@@ -276,15 +277,23 @@ def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[st
         "chains": settings.chains,
         "seed": settings.seed if settings.seed is not None else -1,
         "scale": settings.scale.tuner,
+        **_of_crossing_times(settings.scale.mct),
         "metric": settings.metric.kind,
         "process": "discrete" if chains[0].is_discrete else "continuous",
         "integrator": chains[0].integrator,
         "tolerance": settings.tolerance,
         "event_rate": settings.continuous.event_rate,
-        "event_rate_kind": settings.continuous.event_rate_kind,
+        "event_rate_kind": settings.continuous.event_rate_name,
         "persistence": settings.continuous.persistence,
         "outcomes": ", ".join(chain.outcome.name for chain in chains),
         "warmup_seconds": float(sum(chain.seconds[0] for chain in chains)),
         "sampling_seconds": float(sum(chain.seconds[1] for chain in chains)),
         **chains[0].model.attributes(),
     }
+
+
+def _of_crossing_times(mct: MCT | None) -> dict[str, Any]:
+    """MCT's settings, where they are the user's, as attributes of a file can be: numbers and arrays of them."""
+    if mct is None:
+        return {}
+    return {f"mct_{item.name}": np.asarray(getattr(mct, item.name)).tolist() for item in fields(mct)}

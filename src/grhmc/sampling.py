@@ -44,6 +44,7 @@ from grhmc.settings import (
     parse_seed,
 )
 from grhmc.storage.run_store import RunStore, check_new
+from grhmc.storage.settings_json import check_storable
 
 if TYPE_CHECKING:
     import xarray
@@ -223,6 +224,8 @@ def sample(
         check_gradient=check_gradient,
         stop=StopRule.parse(until, max_time, max_gradients),
     )
+    if store is not None:
+        check_storable(settings)
     place = None if store is None else check_new(store)
     check_callback(callback)
     where = parse_executor(executor, settings.n_threads)

@@ -10,8 +10,8 @@ import pytest
 
 import grhmc
 from exact_u_turns import mean_log_time, mean_log_time_with_overshoot
+from grhmc.comparison.effective_size import monitor_ess
 from grhmc.models.analytic import independent_normals, paper_target
-from grhmc.paper.effective_size import monitor_ess
 from grhmc.paper.lsoda.lsoda_dynamics import POSITION, SQUARE
 from grhmc.paper.lsoda.lsoda_run import sample_with_lsoda
 from grhmc.paper.published import published_rows

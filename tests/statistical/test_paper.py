@@ -7,9 +7,9 @@ import functools
 import numpy as np
 import pytest
 
+from grhmc.comparison.effective_size import monitor_ess
 from grhmc.paper.cells import METHODS, Cell, CellResult, default_tolerance
 from grhmc.paper.conclusions import conclusions, narrow_part_per_1e5, worst_per_1e5
-from grhmc.paper.effective_size import monitor_ess
 from grhmc.paper.moments import cell_moments
 from grhmc.paper.run_cell import run_cell
 from grhmc.paper.verdicts import Verdict, compare_cell

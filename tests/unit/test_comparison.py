@@ -10,10 +10,13 @@ from rich.console import Console
 import grhmc
 import synthetic_runs
 from grhmc.comparison import run as comparison
+from grhmc.comparison.effective_size import monitor_ess
 from grhmc.comparison.run import compare, compare_results
 from grhmc.models import LogDensity, Variable
 from grhmc.models.analytic import paper_target
 from grhmc.outcomes import Outcome, SamplingError
+from grhmc.paper.cells import Cell
+from grhmc.paper.trajectories import starting_points
 from grhmc.results.summaries import effective_sample_sizes
 
 NAMES = ["a", "b[1,2]", "<b>c [red]"]
@@ -242,3 +245,69 @@ def test_a_parameter_that_is_no_coordinate_has_no_scale():
     model = Simplex(2, 1, variables=[Variable("p", (3,))], coordinate_names=["p[1]", "p[2]"])
     result = synthetic_runs.build_datatree([synthetic_runs.make_record(dim=2)], model, synthetic_runs.ATTRIBUTES)
     assert all(math.isnan(row.scale) for row in compare_results({"geo": result}).rows)
+
+
+# ---------------------------------------------------------------- as published
+
+
+def test_the_published_comparison_is_that_of_the_paper(fake_sample):
+    fake = fake_sample()
+    compare(paper_target("G1").log_density(), ("vari", "mct"), warmup="paper", seed=7, progress_bar=False)
+    cell = Cell("G1", "mct", "rkn64", 1e-6, seed=7)
+    for _, arguments in fake.calls:
+        assert arguments["process"] == grhmc.Continuous(
+            "rkn64",
+            1e-6,
+            sample_interval=2.0,
+            warmup=grhmc.PaperWarmup(event_rate_rule="as_run", apply_at_crossing=cell.applies_at_crossing),
+        )
+        assert (arguments["draws"], arguments["chains"]) == (cell.draws, 10)
+        np.testing.assert_array_equal(arguments["init"], starting_points(cell, 2))
+
+
+def test_what_is_given_stays_in_the_published_comparison(fake_sample):
+    fake = fake_sample()
+    warmup = grhmc.PaperWarmup(time_factor=0.5)
+    how = {"draws": 30, "chains": 3, "init": np.zeros(2), "warmup": warmup, "progress_bar": False}
+    compare(paper_target("G1").log_density(), ("isg",), process=grhmc.Continuous("rkn43", refreshment=0.5), **how)
+    ((_, arguments),) = fake.calls
+    assert arguments["process"] == grhmc.Continuous("rkn43", refreshment=0.5, warmup=warmup)
+    assert (arguments["draws"], arguments["chains"]) == (30, 3)
+    assert not arguments["init"].any()
+    with pytest.raises(ValueError, match="warmup='paper' is of the continuous process"):
+        compare(paper_target("G1").log_density(), process=grhmc.Discrete(), warmup="paper")
+    with pytest.raises(ValueError, match="warmup must be one of"):
+        compare(paper_target("G1").log_density(), warmup="published")  # pyright: ignore[reportArgumentType]
+
+
+def test_a_real_published_comparison_has_the_measures_of_the_tables():
+    found = compare(
+        paper_target("G2").log_density(),
+        ("vari", "isg"),
+        warmup=grhmc.PaperWarmup(time_factor=0.2),
+        process=grhmc.Continuous("rkn43", 1e-3, sample_interval=2.0),
+        draws=300,
+        chains=4,
+        seed=1,
+        progress_bar=False,
+    )
+    assert [(row.tuner, row.coordinate) for row in found.paper_rows] == [
+        (tuner, f"x[{j}]") for tuner in ("vari", "isg") for j in (0, 1)
+    ]
+    row, result = found.paper_rows[1], found.results["vari"]
+    draws = result["unconstrained_posterior"]["position"].to_numpy()
+    assert row.ess == monitor_ess(draws)[1]
+    assert row.scale_mean == pytest.approx(result["tuning"]["scale"].to_numpy()[:, 1].mean())
+    assert row.scale_mean == pytest.approx(np.sqrt(1000.0), rel=0.15)
+    # One gradient per draw serves the log density alone.
+    assert row.n_evaluations == int(result["sample_stats"]["n_gradients"].to_numpy().sum()) - 4 * 300
+    assert row.ess_per_1e5 == pytest.approx(1e5 * row.ess / row.n_evaluations)
+    worst = {tuner: min(r.ess_per_1e5 for r in found.paper_rows if r.tuner == tuner) for tuner in found.tuners}
+    assert found.best == max(worst, key=lambda tuner: worst[tuner])
+    at = found.to_dataset().sel(tuner="vari", coordinate="x[1]")
+    assert float(at["n_eff"]) == row.ess
+    assert float(at["scale_sd"]) == row.scale_sd
+    for shown in (str(found), found._repr_html_()):
+        assert "As in Tran &" in shown
+        assert "x[1]" in shown
+    assert max(map(len, str(found).splitlines())) <= 100

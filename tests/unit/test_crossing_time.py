@@ -13,6 +13,8 @@ from grhmc.adaptation.tuners.mct import (
     init_crossing_time_tuner,
     observe_crossing,
     observe_crossings,
+    observe_own_crossing,
+    observe_own_crossings,
     start_observing,
     write_medians,
     write_scales,
@@ -167,11 +169,25 @@ def test_crossing_times_of_a_gaussian_settle_at_the_target(at_crossing):
     np.testing.assert_allclose(tuning["scale"], sd, rtol=0.15)
 
 
+def test_every_coordinate_has_its_own_target():
+    tuner = tuner_at([1.0, 1.0], target_time=(1.0, 4.0))
+    for coordinate in (0, 1):
+        for n in range(6):
+            observe_own_crossing(tuner, coordinate, 2.0 * n)
+    assert tuner.averaging.sum_error.tolist() == [5 * (1.0 - 2.0), 5 * (4.0 - 2.0)]
+    tuner = tuner_at([0.56, 0.56], target_time=(1.0, 4.0))
+    observe_own_crossings(tuner, polynomial_step(*2 * [line(0.4, 1.4)], duration=2.0), 2.0, 100.0)
+    assert tuner.averaging.sum_error.tolist() == pytest.approx([0.0, 3.0], abs=1e-8)
+
+
 @pytest.mark.statistical
 def test_a_target_of_ones_own_gives_scales_in_proportion():
-    # Independent normals cross their medians every π sd/S.
-    model = independent_normals(np.array([1.0, 5.0])).log_density()
-    for target in (np.pi, 0.5 * np.pi):
+    # A normal coordinate moves at S p and has the density 1/(σ √(2π)) at its median, so it crosses that
+    # S E|p|/(σ √(2π)) = S/(π σ) times per process time (Rice): T̃ = π σ/S, hence S = π σ/T̃.
+    sd = np.array([1.0, 5.0])
+    model = independent_normals(sd).log_density()
+    ratios = []
+    for target in (np.pi, 0.5 * np.pi, (0.5 * np.pi, 2.0 * np.pi)):
         result = grhmc.sample(
             model,
             scale=grhmc.MCT(target_crossing_time=target),
@@ -183,4 +199,7 @@ def test_a_target_of_ones_own_gives_scales_in_proportion():
             diagnose=False,
         )
         scale = result["tuning"]["scale"].to_numpy().mean(axis=0)
-        np.testing.assert_allclose(scale, np.array([1.0, 5.0]) * np.pi / target, rtol=0.15)
+        np.testing.assert_allclose(scale, sd * np.pi / np.array(target), rtol=0.15)
+        ratios.append(scale[0] / scale[1])
+    # One target for all coordinates leaves the ratio of the scales as it is; two of them change it by a factor of four.
+    np.testing.assert_allclose(ratios, [0.2, 0.2, 0.8], rtol=0.2)

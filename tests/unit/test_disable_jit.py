@@ -16,10 +16,16 @@ import grhmc
 
 IS_INTERPRETED = config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssue]
 
+
+def rate(q_bar, p_bar):
+    return 1.0 + q_bar[0] ** 2 + p_bar[1] ** 2
+
+
 VARIANTS: dict[str, dict[str, Any]] = {
     "isg": {"scale": "isg"},
     "geo": {"scale": "geo", "process": grhmc.Continuous("rkn43", event_rate_kind="arc_length", refreshment=0.5)},
     "mct": {"scale": "mct", "process": grhmc.Continuous("rkn64")},
+    "rate of one's own": {"process": grhmc.Continuous("rkn64", event_rate_kind=rate)},
 }
 
 

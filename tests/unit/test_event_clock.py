@@ -16,9 +16,11 @@ from grhmc.events.rates import (
     speed,
     time_until_due,
 )
+from grhmc.events.user_rate import init_user_rate
 from grhmc.models.analytic import independent_normals
 from kernel_helpers import INTEGRATORS, OSCILLATOR, Oscillator, finish, make_chain, orbit_step, run_settings
 
+NO_RATE = init_user_rate(2)
 BOTH_RATES = pytest.mark.parametrize("rate", [CONSTANT_RATE, ARC_LENGTH_RATE], ids=["constant", "arc_length"])
 
 
@@ -35,13 +37,15 @@ def test_speed_is_the_length_of_the_momentum():
 @pytest.mark.parametrize("fraction", [0.2, 0.7, 1.0])
 def test_the_integral_of_a_constant_rate_is_time(fraction):
     step = orbit_step(OSCILLATOR, 0.3, 1.1)
-    assert rate_integral(CONSTANT_RATE, step, 0.8, fraction, np.empty(2)) == pytest.approx(0.8 * fraction, rel=1e-15)
+    assert rate_integral(CONSTANT_RATE, NO_RATE, step, 0.8, fraction, np.empty(2)) == pytest.approx(
+        0.8 * fraction, rel=1e-15
+    )
 
 
 @pytest.mark.parametrize("fraction", [0.2, 0.7, 1.0])
 def test_the_arc_length_agrees_with_adaptive_quadrature(fraction):
     step = orbit_step(OSCILLATOR, 0.3, 0.8)
-    found = rate_integral(ARC_LENGTH_RATE, step, 0.5, fraction, np.empty(2))
+    found = rate_integral(ARC_LENGTH_RATE, NO_RATE, step, 0.5, fraction, np.empty(2))
     assert found == pytest.approx(arc_length(OSCILLATOR, 0.3, 0.3 + 0.5 * fraction), abs=1e-6)
 
 
@@ -50,7 +54,7 @@ def test_the_arc_length_converges_with_order_six():
     for duration in (0.8, 0.4):
         step = orbit_step(OSCILLATOR, 0.3, 0.3 + duration)
         exact = arc_length(OSCILLATOR, 0.3, 0.3 + duration)
-        errors.append(abs(rate_integral(ARC_LENGTH_RATE, step, duration, 1.0, np.empty(2)) - exact))
+        errors.append(abs(rate_integral(ARC_LENGTH_RATE, NO_RATE, step, duration, 1.0, np.empty(2)) - exact))
     assert np.log2(errors[0] / errors[1]) > 5.5
 
 
@@ -58,11 +62,11 @@ def test_the_arc_length_converges_with_order_six():
 @pytest.mark.parametrize("share", [1e-9, 0.1, 0.5, 0.95, 1.0])
 def test_the_due_fraction_is_where_the_integral_reaches_what_remains(rate, share):
     step, scratch = orbit_step(OSCILLATOR, 0.3, 1.5), np.empty(2)
-    over_step = rate_integral(rate, step, 1.2, 1.0, scratch)
+    over_step = rate_integral(rate, NO_RATE, step, 1.2, 1.0, scratch)
     remaining = share * over_step
-    fraction = find_due_fraction(rate, step, 1.2, remaining, over_step, scratch)
+    fraction = find_due_fraction(rate, NO_RATE, step, 1.2, remaining, over_step, scratch)
     assert 0.0 < fraction <= 1.0
-    assert rate_integral(rate, step, 1.2, fraction, scratch) == pytest.approx(remaining, abs=1e-9)
+    assert rate_integral(rate, NO_RATE, step, 1.2, fraction, scratch) == pytest.approx(remaining, abs=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.51, 0.97])
@@ -70,18 +74,18 @@ def test_the_due_fraction_is_found_past_a_point_where_the_path_stops(share):
     # On a line the speed vanishes at the turning point, in the middle of this step: Newton's method alone jumps away.
     line = Oscillator(np.zeros(2), np.array([0.6, 0.8]))
     step, scratch = orbit_step(line, np.pi / 2 - 0.5, np.pi / 2 + 0.5), np.empty(2)
-    over_step = rate_integral(ARC_LENGTH_RATE, step, 1.0, 1.0, scratch)
+    over_step = rate_integral(ARC_LENGTH_RATE, NO_RATE, step, 1.0, 1.0, scratch)
     remaining = share * over_step
-    fraction = find_due_fraction(ARC_LENGTH_RATE, step, 1.0, remaining, over_step, scratch)
+    fraction = find_due_fraction(ARC_LENGTH_RATE, NO_RATE, step, 1.0, remaining, over_step, scratch)
     assert 0.0 < fraction < 1.0
-    assert rate_integral(ARC_LENGTH_RATE, step, 1.0, fraction, scratch) == pytest.approx(remaining, abs=1e-8)
+    assert rate_integral(ARC_LENGTH_RATE, NO_RATE, step, 1.0, fraction, scratch) == pytest.approx(remaining, abs=1e-8)
 
 
 def test_the_forecast_is_exact_for_a_constant_rate_and_a_tenth_beyond_the_present_speed_for_arc_length():
     momentum = np.array([3.0, 4.0])
-    assert time_until_due(CONSTANT_RATE, 2.0, momentum) == 2.0
-    assert time_until_due(ARC_LENGTH_RATE, 2.0, momentum) == pytest.approx(1.1 * 0.4, rel=1e-15)
-    assert np.isfinite(time_until_due(ARC_LENGTH_RATE, 2.0, np.zeros(2)))
+    assert time_until_due(CONSTANT_RATE, NO_RATE, 2.0, momentum, momentum) == 2.0
+    assert time_until_due(ARC_LENGTH_RATE, NO_RATE, 2.0, momentum, momentum) == pytest.approx(1.1 * 0.4, rel=1e-15)
+    assert np.isfinite(time_until_due(ARC_LENGTH_RATE, NO_RATE, 2.0, momentum, np.zeros(2)))
 
 
 # ---------------------------------------------------------------- whole paths

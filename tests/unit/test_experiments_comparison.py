@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from arviz_stats.base import array_stats
 
+from grhmc.comparison.effective_size import ess_per_trajectory, monitor_ess
 from grhmc.models.analytic import gaussian
 from grhmc.paper.cells import METHODS
 from grhmc.paper.document import Bullets, Grid, Heading, Paragraph, Picture, to_html, to_markdown
-from grhmc.paper.effective_size import ess_per_trajectory, monitor_ess
 from grhmc.paper.published import published_rows
 from grhmc.paper.run_cell import exact_quantile
 from grhmc.paper.targets import TARGETS

@@ -46,7 +46,8 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], tuple[str, ...]]] = [
     (grhmc.Discrete, {"length_law": "exponential"}, ValueError, ("length_law", "momentum='fresh'")),
     (grhmc.Discrete, {"u_turns_per_refreshment": 0}, ValueError, ("u_turns_per_refreshment", "greater than 0")),
     (grhmc.Discrete, {"momentums": "fresh"}, TypeError, ("Discrete()", "did you mean 'momentum'?")),
-    (grhmc.Discrete, {"tolerance": 0.1}, TypeError, ("Discrete()", "'tolerance'", "it has target_accept")),
+    (grhmc.Discrete, {"tolerance": 0.1}, TypeError, ("Discrete()", "grhmc.Continuous(tolerance=...)")),
+    (grhmc.Discrete, {"burning": 0.1}, TypeError, ("Discrete()", "'burning'", "it has target_accept")),
 ]
 
 

@@ -19,6 +19,7 @@ from grhmc.storage.settings_json import settings_from_json, settings_to_json
         RunSettings(seed=(1, 2**80), process=grhmc.Discrete(momentum="fresh", target_accept=0.7), interval_draws=3),
         RunSettings(process=grhmc.Continuous(tolerance=0.1, warmup=grhmc.PaperWarmup(time_factor=0.5))),
         RunSettings(process=grhmc.Continuous(event_rate=0.3, refreshment=0.5, event_rate_kind="arc_length")),
+        RunSettings(scale=ScaleSettings("mct", mct=grhmc.MCT(anchor_factor=[1.0, 0.1 + 0.2]))),
         RunSettings(scale=ScaleSettings("mct", mct=grhmc.MCT(gamma=3.0)), metric=MetricSettings("diagonal")),
         RunSettings(stop=StopRule(ess=400.0, max_gradients=10), limits=StepLimits(largest_step=1.0)),
     ],

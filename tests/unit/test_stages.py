@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import grhmc
 from grhmc.adaptation.paper_schedule import paper_stages
 from grhmc.adaptation.schedule import FEWEST_DRAWS_TO_HEAT, practical_stages
-from grhmc.adaptation.stage import Stage, hot_temperature
+from grhmc.adaptation.stage import ScaleRule, Stage, hot_temperature
 from grhmc.adaptation.stages_of_run import warmup_stages
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, GEO, ISG, MCT, VARI
+from grhmc.models.analytic import independent_normals
+from grhmc.run.stage_tuners import begin_scale_tuner
 from grhmc.settings import RunSettings, ScaleSettings
+from kernel_helpers import make_chain, run_settings
 
 
 def practical(n_tune: int, tuner: int) -> list[Stage]:
@@ -103,6 +108,45 @@ def test_every_setting_of_mct_reaches_the_stages_that_it_is_for():
         assert (rule.target_crossing_time, rule.kappa, rule.k0, rule.median_spacing) == (2.0, 0.9, 3.0, 0.5)
     assert (first.gamma, first.anchor_factor, first.first_change) == (5.0, 0.0, 100.0)
     assert (second.gamma, second.anchor_factor, second.first_change) == (50.0, 1.0, 500.0)
+
+
+def test_targets_and_anchors_of_each_coordinate_reach_the_tuner():
+    own = grhmc.MCT(target_crossing_time=np.array([1.0, 2.0]), anchor_factor=[0.5, 2.0])
+    chain = make_chain(
+        independent_normals(np.ones(2)).log_density(),
+        run_settings(dim=2, draws=1),
+        warmup=[Stage("second run", 1, scale=ScaleRule(tuner=MCT, first_change=5.0))],
+    )
+    settings = RunSettings(draws=1, scale=ScaleSettings.parse(own, 2), process=grhmc.Continuous(warmup="paper"))
+    first, second = [stage.scale for stage in warmup_stages(settings, 2) if stage.scale.tuner == MCT]
+    assert (first.target_crossing_time, first.anchor_factor) == ((1.0, 2.0), 0.0)
+    chain.process.standardization.scale[:] = 3.0, 5.0
+    begin_scale_tuner(chain.process, second)
+    tuner = chain.process.crossing
+    assert tuner.target_time.tolist() == [1.0, 2.0]
+    np.testing.assert_array_equal(tuner.averaging.anchor, np.array([0.5, 2.0]) * np.log([3.0, 5.0]))
+
+
+@pytest.mark.parametrize("name", ["target_crossing_time", "anchor_factor"])
+def test_numbers_of_another_dimension_are_named(name):
+    def make(value: Any) -> grhmc.MCT:
+        return grhmc.MCT(**{name: value})
+
+    with pytest.raises(ValueError, match=rf"{name} of grhmc.MCT has shape \(3,\).*2 uncon.*shape \(2,\)"):
+        ScaleSettings.parse(make([1.0, 2.0, 3.0]), 2)
+    with pytest.raises(ValueError, match=rf"{name} must be a number or have shape \(dim,\), got .*\(1, 2\)"):
+        make([[1.0, 2.0]])
+    with pytest.raises(ValueError, match=rf"{name}\[1\] must be a finite number.*nan"):
+        make([1.0, np.nan])
+    with pytest.raises(TypeError, match=rf"{name} must be a number, or an array"):
+        make(["a", "b"])
+
+
+def test_numbers_of_each_coordinate_can_be_compared_and_hashed():
+    one, same = grhmc.MCT(target_crossing_time=np.array([1.0, 2.0])), grhmc.MCT(target_crossing_time=(1, 2))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != grhmc.MCT(target_crossing_time=(1.0, 2.5))
 
 
 @pytest.mark.parametrize(

@@ -81,4 +81,4 @@ def initial_event_rate(settings: RunSettings, dim: int) -> float:
     if not isinstance(settings.continuous.event_rate, str):
         return float(settings.continuous.event_rate)
     rate = INITIAL_EVENT_RATE / settings.u_turn_factor
-    return rate if settings.continuous.event_rate_kind == "constant" else rate / np.sqrt(dim)
+    return rate / settings.continuous.typical_base_rate(dim)

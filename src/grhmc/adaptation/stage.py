@@ -34,13 +34,14 @@ class ScaleRule:
         Subtract the mean gradient (see `propose_from_moments`).
     apply_at_crossing : bool
         MCT: change the scale at every crossing, as published, rather than at refreshments.
-    target_crossing_time, median_spacing : float
+    target_crossing_time : float or tuple of float, one per coordinate
+    median_spacing : float
         MCT: process times.
     gamma : float
         MCT: dual averaging's γ.
     kappa, k0 : float
         MCT: dual averaging's κ and k0.
-    anchor_factor : float
+    anchor_factor : float or tuple of float, one per coordinate
         MCT: dual averaging's μ as a multiple of log S at the stage's start.
     finds_directions : bool
         At the stage's end, estimate the directions that the diagonal scale leaves too wide or too narrow.
@@ -52,12 +53,12 @@ class ScaleRule:
     largest_change: float = 2.0
     centred_gradient: bool = True
     apply_at_crossing: bool = False
-    target_crossing_time: float = TARGET_CROSSING_TIME
+    target_crossing_time: float | tuple[float, ...] = TARGET_CROSSING_TIME
     median_spacing: float = 1.0
     gamma: float = FIRST_RUN_GAMMA
     kappa: float = KAPPA
     k0: float = K0
-    anchor_factor: float = 0.0
+    anchor_factor: float | tuple[float, ...] = 0.0
     finds_directions: bool = False
 
 

@@ -31,7 +31,7 @@ from grhmc.cli.options import (
     chosen_process,
 )
 from grhmc.cli.output import save_result
-from grhmc.cli.sample_command import is_model_path, load_model, sample_command
+from grhmc.cli.sample_command import sample_command
 from grhmc.cli.summary_table import summary_table
 from grhmc.paper.command import ListOptionsCommand, paper
 from grhmc.settings import GRADIENT_BUDGET
@@ -167,6 +167,8 @@ def compare_command(
 
 
 def _target(name: str, data_file: Path | None) -> LogDensity:
+    from grhmc.models.named import is_model_path, load_model
+
     if is_model_path(name):
         return load_model(name, data_file)
     from grhmc.datasets import german_credit, pima

@@ -10,7 +10,7 @@ import typer
 
 from grhmc.cli.messages import IN_DOUBT, exit_if_interrupted, readable_errors, readable_warnings
 from grhmc.cli.options import MaxGradientsOption, MaxTimeOption, UntilEssOption, UntilRhatOption, chosen_rule
-from grhmc.cli.sample_command import MODEL_HELP, load_model, print_result
+from grhmc.cli.sample_command import MODEL_HELP, print_result
 
 if TYPE_CHECKING:
     import xarray
@@ -71,6 +71,8 @@ def extend_command(
 
 def _go_on(model: str, data: Path | None, strict: bool, run: Callable[[LogDensity], xarray.DataTree]) -> None:
     """Load the model, go on with its run, and print what came out."""
+    from grhmc.models.named import load_model
+
     with readable_errors():
         with readable_warnings() as in_doubt:
             result = run(load_model(model, data))

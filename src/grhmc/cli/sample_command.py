@@ -1,13 +1,9 @@
-"""The command `grhmc sample`, and models named on the command line: Stan programs and objects in Python files."""
+"""The command `grhmc sample`."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import inspect
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -35,47 +31,10 @@ from grhmc.settings import GRADIENT_BUDGET, Scale
 if TYPE_CHECKING:
     import xarray
 
-    from grhmc.models.log_density import LogDensity
-
-_STAN_SUFFIXES = (".stan", ".so", ".dylib", ".dll")
-
 MODEL_HELP = (
     "model.stan, a compiled Stan model (.so), file.py:name or module:name. All of these run code: name only files that "
     "you trust. A Python file is executed as a whole."
 )
-
-
-def is_model_path(text: str) -> bool:
-    """Whether the text names a file or an object rather than a built-in target."""
-    return text.endswith(_STAN_SUFFIXES) or ":" in text
-
-
-def load_model(text: str, data: Path | None = None) -> LogDensity:
-    """Make the model that a user names.
-
-    Parameters
-    ----------
-    text : str
-        ``model.stan``, a compiled Stan model (``.so``), ``file.py:name`` or ``package.module:name``. The named object
-        is anything that `sample` accepts, or a function without arguments that returns it.
-    data : path, optional
-        JSON, for Stan.
-
-    Raises
-    ------
-    ValueError, OSError, ImportError
-        If there is no such model, or it cannot be used.
-    """
-    from grhmc.models import as_log_density, from_stan
-
-    try:
-        if text.endswith(_STAN_SUFFIXES):
-            return from_stan(Path(text), data)
-        if data is not None:
-            raise ValueError(f"--data is for Stan programs; {text} has its data in Python")
-        return as_log_density(_load_object(text))
-    except TypeError as error:
-        raise ValueError(str(error)) from error
 
 
 def sample_command(
@@ -117,6 +76,7 @@ def sample_command(
     """
     from rich.console import Console
 
+    from grhmc.models.named import load_model
     from grhmc.sampling import sample
 
     with readable_errors():
@@ -171,30 +131,3 @@ def print_result(result: xarray.DataTree) -> None:
         console.print(f"Metric: the scale, and {rank} direction{'s' if rank > 1 else ''} of strong correlation")
     if "stopped_by" in result.attrs:
         console.print(f"Ended by {result.attrs['stopped_by']}", markup=False, highlight=False)
-
-
-def _load_object(text: str) -> Any:
-    source, _, name = text.rpartition(":")
-    if not source or not name.isidentifier():
-        raise ValueError(f"a model in Python is named as file.py:name or package.module:name, got {text!r}")
-    module = _load_file(Path(source)) if source.endswith(".py") else importlib.import_module(source)
-    if not hasattr(module, name):
-        raise ValueError(f"{source} has no {name!r}")
-    found = getattr(module, name)
-    return found() if inspect.isfunction(found) else found
-
-
-def _load_file(path: Path) -> Any:
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {str(path)!r}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)
-    sys.path.insert(0, str(path.resolve().parent))  # what it imports may lie beside it
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(path.resolve().parent))
-    return module

@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grhmc.comparison.paper_measures import PaperRow, worst_rows
+from grhmc.comparison.paper_tables import paper_parts
 from grhmc.comparison.rows import ESS_KINDS, ComparisonRow, TunerSummary
-from grhmc.comparison.tables import html_tables, plain_text, rich_tables
+from grhmc.comparison.tables import Part, html_tables, plain_text, rich_tables, tuner_parts
 from grhmc.diagnosis import Report
 
 if TYPE_CHECKING:
     import xarray
     from rich.console import RenderableType
+
+_PAPER_COLUMNS = {
+    "scale_mean": "scale_mean",
+    "scale_sd": "scale_sd",
+    "n_eff": "ess",
+    "n_eff_error": "ess_error",
+    "n_eff_per_1e5_evaluations": "ess_per_1e5",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +43,9 @@ class Comparison:
         What went wrong with the tuners that have no result.
     seed : int or tuple of int
         Of every run.
+    paper_rows : tuple of PaperRow
+        One per tuner and coordinate of the sampler, with the measures of the paper's tables; empty unless the runs had
+        the published warm-up.
     """
 
     rows: tuple[ComparisonRow, ...]
@@ -40,6 +53,7 @@ class Comparison:
     results: dict[str, xarray.DataTree]
     failures: dict[str, str]
     seed: int | tuple[int, ...]
+    paper_rows: tuple[PaperRow, ...] = ()
 
     @property
     def reports(self) -> dict[str, Report]:
@@ -60,7 +74,10 @@ class Comparison:
 
     @property
     def best(self) -> str:
-        """The tuner whose worst parameter got the most effective draws per gradient."""
+        """The tuner whose worst parameter got the most effective draws per gradient, by the measure that is shown."""
+        if self.paper_rows:
+            worst = worst_rows(self.paper_rows)
+            return max(worst, key=lambda tuner: worst[tuner].ess_per_1e5)
 
         def efficiency(summary: TunerSummary) -> float:
             value = math.nan
@@ -79,7 +96,9 @@ class Comparison:
             Over ``tuner`` and ``parameter``: ``ess_bulk``, ``ess_tail``, ``ess_mean``, ``ess_q2``,
             ``ess_worst``, ``ess_per_1000_gradients`` and ``ess_per_second`` (of ``ess_worst``), and
             ``scale``. Over ``tuner``: ``n_gradients``, ``warmup_gradients``, ``sampling_seconds``,
-            ``warmup_seconds``, ``event_rate``, ``r_hat``, ``n_diverging``.
+            ``warmup_seconds``, ``event_rate``, ``r_hat``, ``n_diverging``. Of runs with the published warm-up,
+            over ``tuner`` and ``coordinate``: ``scale_mean``, ``scale_sd``, ``n_eff``, ``n_eff_error`` and
+            ``n_eff_per_1e5_evaluations``.
         """
         import xarray
 
@@ -108,13 +127,24 @@ class Comparison:
                 "n_diverging",
             )
         }
+        coordinates = tuple(dict.fromkeys(row.coordinate for row in self.paper_rows))
+        by_coordinate = {
+            name: (
+                ("tuner", "coordinate"),
+                np.reshape([getattr(row, field) for row in self.paper_rows], (-1, len(coordinates))),
+            )
+            for name, field in _PAPER_COLUMNS.items()
+            if coordinates
+        }
         return xarray.Dataset(
             {
                 **by_row,
+                **by_coordinate,
                 "ess_per_1000_gradients": (("tuner", "parameter"), np.reshape(per_1000, shape)),
                 **by_tuner,
             },
-            coords={"tuner": list(self.tuners), "parameter": list(self.parameters)},
+            coords={"tuner": list(self.tuners), "parameter": list(self.parameters)}
+            | ({"coordinate": list(coordinates)} if coordinates else {}),
             attrs={"seed": str(self.seed)},
         )
 
@@ -128,11 +158,16 @@ class Comparison:
         ]
         return notes + [f"{tuner} failed: {message}" for tuner, message in self.failures.items()]
 
+    @property
+    def _shown(self) -> tuple[list[Part], list[str]]:
+        parts = paper_parts(self.paper_rows) if self.paper_rows else tuner_parts(self.rows, self.summaries)
+        return parts, self._notes
+
     def __str__(self) -> str:
-        return plain_text(self.rows, self.summaries, self._notes)
+        return plain_text(*self._shown)
 
     def __rich__(self) -> RenderableType:
-        return rich_tables(self.rows, self.summaries, self._notes)
+        return rich_tables(*self._shown)
 
     def _repr_html_(self) -> str:
-        return html_tables(self.rows, self.summaries, self._notes)
+        return html_tables(*self._shown)

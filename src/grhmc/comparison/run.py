@@ -13,8 +13,16 @@ from rich.console import Console
 from grhmc.argument_checks import check_choice
 from grhmc.argument_names import accepts_field_names
 from grhmc.comparison.comparison import Comparison
+from grhmc.comparison.paper_measures import (
+    PAPER_DRAWS,
+    PAPER_TRAJECTORIES,
+    paper_process,
+    paper_rows,
+    paper_starts,
+)
 from grhmc.comparison.rows import ESS_KINDS, ComparisonRow, TunerSummary
 from grhmc.diagnosis import SamplingWarning, warn_of_several
+from grhmc.models.as_log_density import as_log_density
 from grhmc.outcomes import SamplingError
 from grhmc.results.summaries import (
     coordinates_of,
@@ -24,7 +32,18 @@ from grhmc.results.summaries import (
     metric_rank,
 )
 from grhmc.sampling import ELSEWHERE, sample
-from grhmc.settings import GRADIENT_BUDGET, SCALES, Metric, Process, ProcessName, Scale, Seed, parse_seed
+from grhmc.settings import (
+    GRADIENT_BUDGET,
+    SCALES,
+    Metric,
+    PaperWarmup,
+    Process,
+    ProcessName,
+    Scale,
+    Seed,
+    WarmupName,
+    parse_seed,
+)
 
 if TYPE_CHECKING:
     import xarray
@@ -39,14 +58,15 @@ def compare(
     *,
     metric: Metric = "auto",
     max_rank: int | None = None,
-    draws: int = 1000,
+    draws: int | None = None,
     tune: int = 1000,
-    chains: int = 4,
+    chains: int | None = None,
     cores: int | None = None,
     seed: Seed = None,
     init: Sequence[float] | np.ndarray | Mapping[str, Any] | None = None,
     process: ProcessName | Process = "discrete",
     target_accept: float | None = None,
+    warmup: WarmupName | PaperWarmup = "practical",
     gradient_budget: int = GRADIENT_BUDGET,
     progress_bar: bool = True,
     random_seed: Seed = None,
@@ -55,6 +75,11 @@ def compare(
 ) -> Comparison:
     """Sample a model once with each scale tuner, from the same starting points.
 
+    With ``warmup="paper"`` as Tran & Kleppe (2024) did: ten independent trajectories of the continuous process from
+    q̄ ~ N(0, I), integrated at a tolerance of 1e-6, through their tuning phases and then for 100 000 time units, a draw
+    every 2. The result then shows the measures of their tables, too, in its `paper_rows`. This takes minutes for two
+    dimensions and a simple density; ``draws=2500`` is a twentieth of their length.
+
     Parameters
     ----------
     model : LogDensity
@@ -62,7 +87,14 @@ def compare(
         Tuners: "vari", "isg", "mct", "geo", "identity".
     seed : int, sequence of int or numpy.random.Generator, optional
         Of every run.
-    metric, max_rank, draws, tune, chains, cores, init, process, target_accept, gradient_budget, progress_bar
+    warmup : {"practical", "paper"} or PaperWarmup
+        See above. The published one needs the continuous process: the published one, unless `process` is a
+        `grhmc.Continuous`, which keeps its settings but for the warm-up.
+    draws, chains : int
+        By default 1000 and 4; under the published warm-up 50 000 and 10.
+    init
+        By default as in `sample`; under the published warm-up from N(0, I).
+    metric, max_rank, tune, cores, process, target_accept, gradient_budget, progress_bar
         As in `sample`, and so are the other names of some of them.
 
     Returns
@@ -85,6 +117,13 @@ def compare(
     """
     scales = _check_scales(scales)
     seed = parse_seed(seed)
+    published = PaperWarmup.parse(warmup)
+    if published is not None:
+        model = as_log_density(model)
+        process = paper_process(process, published if isinstance(warmup, PaperWarmup) else None)
+        draws, chains = draws or PAPER_DRAWS, chains or PAPER_TRAJECTORIES
+        init = paper_starts(seed, chains, model.dim) if init is None and initvals is None else init
+    draws, chains = 1000 if draws is None else draws, 4 if chains is None else chains
     results: dict[str, xarray.DataTree] = {}
     failures: dict[str, str] = {}
     last_error = None
@@ -121,7 +160,7 @@ def compare(
             break
     if last_error is not None and not results:
         raise last_error
-    comparison = compare_results(results, failures=failures, seed=seed)
+    comparison = compare_results(results, failures=failures, seed=seed, as_published=published is not None)
     warn_of_several({f"scale={tuner!r}": report for tuner, report in comparison.reports.items()})
     return comparison
 
@@ -131,6 +170,7 @@ def compare_results(
     *,
     failures: dict[str, str] | None = None,
     seed: int | tuple[int, ...] = -1,
+    as_published: bool = False,
 ) -> Comparison:
     """Compare runs of one model that are already there.
 
@@ -142,6 +182,8 @@ def compare_results(
         Messages of runs that have no result.
     seed : int or tuple of int
         For the record.
+    as_published : bool
+        Add the measures of the paper's tables.
 
     Returns
     -------
@@ -153,7 +195,8 @@ def compare_results(
         of_tuner = list(_rows(tuner, result))
         rows += of_tuner
         summaries.append(_summarize(tuner, result, of_tuner))
-    return Comparison(tuple(rows), tuple(summaries), dict(results), dict(failures or {}), seed)
+    published = [row for tuner, result in results.items() for row in paper_rows(tuner, result)] if as_published else []
+    return Comparison(tuple(rows), tuple(summaries), dict(results), dict(failures or {}), seed, tuple(published))
 
 
 def _rows(tuner: str, result: xarray.DataTree) -> Iterable[ComparisonRow]:

@@ -6,7 +6,7 @@ import html
 import io
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich import box
 from rich.console import Console, Group
@@ -31,52 +31,63 @@ _NOTE = (
 )
 
 
-def rich_tables(rows: Sequence[ComparisonRow], summaries: Sequence[TunerSummary], notes: Sequence[str]) -> Group:
-    """Both tables, and the notes, for a Rich console."""
-    parts = [
-        Text(_TUNER_TITLE, style="bold"),
-        _rich_table(*_tuner_cells(summaries)),
-        Text(_NOTE, style="dim"),
-    ]
+class Shown(NamedTuple):
+    """A table: its title, the headings of its columns, which may have several lines, and its rows."""
+
+    title: str
+    headings: list[str]
+    rows: list[list[str]]
+
+
+Part = Shown | str
+"""Of what is shown: a table, or a remark below one."""
+
+
+def tuner_parts(rows: Sequence[ComparisonRow], summaries: Sequence[TunerSummary]) -> list[Part]:
+    """A table by tuner, and one by parameter."""
+    parts: list[Part] = [Shown(_TUNER_TITLE, *_tuner_cells(summaries)), _NOTE]
     if rows:
-        parts += [
-            Text(f"\n{_PARAMETER_TITLE}", style="bold"),
-            _rich_table(*_parameter_cells(rows, summaries)),
-        ]
-    parts += [printable(note) for note in [*_left_out(rows), *notes]]
-    return Group(*parts)
+        parts.append(Shown(_PARAMETER_TITLE, *_parameter_cells(rows, summaries)))
+    return [*parts, *left_out(len(_parameters(rows)), "parameters")]
 
 
-def plain_text(rows: Sequence[ComparisonRow], summaries: Sequence[TunerSummary], notes: Sequence[str]) -> str:
-    """Both tables, and the notes, without colours."""
+def rich_tables(parts: Sequence[Part], notes: Sequence[str]) -> Group:
+    """Tables, remarks and notes, for a Rich console."""
+    shown: list[Text | Table] = []
+    for part in parts:
+        if isinstance(part, Shown):
+            shown += [Text(f"\n{part.title}" if shown else part.title, style="bold"), _rich_table(*part[1:])]
+        else:
+            shown.append(Text(part, style="dim"))
+    return Group(*shown, *(printable(note) for note in notes))
+
+
+def plain_text(parts: Sequence[Part], notes: Sequence[str]) -> str:
+    """The same, without colours."""
     console = Console(file=io.StringIO(), width=_TEXT_WIDTH, color_system=None, highlight=False)
     with console.capture() as capture:
-        console.print(rich_tables(rows, summaries, notes))
+        console.print(rich_tables(parts, notes))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
-def html_tables(rows: Sequence[ComparisonRow], summaries: Sequence[TunerSummary], notes: Sequence[str]) -> str:
-    """Both tables, and the notes, as HTML; names are escaped."""
-    parts = [_html_table(_TUNER_TITLE, *_tuner_cells(summaries))]
-    parts.append(f"<p>{html.escape(_NOTE)}</p>")
-    if rows:
-        parts.append(_html_table(_PARAMETER_TITLE, *_parameter_cells(rows, summaries)))
-    parts += [f"<p>{html.escape(note)}</p>" for note in [*_left_out(rows), *notes]]
-    return "\n".join(parts)
+def html_tables(parts: Sequence[Part], notes: Sequence[str]) -> str:
+    """The same as HTML; names are escaped."""
+    shown = [_html_table(*part) if isinstance(part, Shown) else f"<p>{html.escape(part)}</p>" for part in parts]
+    return "\n".join([*shown, *(f"<p>{html.escape(note)}</p>" for note in notes)])
 
 
 def _tuner_cells(summaries: Sequence[TunerSummary]) -> tuple[list[str], list[list[str]]]:
     # Narrow enough for a terminal of 80 columns.
     columns: dict[str, Callable[[TunerSummary], str]] = {
         "tuner": lambda s: s.tuner,
-        "bulk\nESS": lambda s: _count(s.ess_bulk),
-        "tail\nESS": lambda s: _count(s.ess_tail),
-        "q²\nESS": lambda s: _count(s.ess_q2),
-        "per 1k\ngrad.": lambda s: _number(_worst(s, "per_1000_gradients")),
+        "bulk\nESS": lambda s: count_text(s.ess_bulk),
+        "tail\nESS": lambda s: count_text(s.ess_tail),
+        "q²\nESS": lambda s: count_text(s.ess_q2),
+        "per 1k\ngrad.": lambda s: number_text(_worst(s, "per_1000_gradients")),
         "per s": lambda s: _compact(_worst(s, "per_second")),
         "worst\nparameter": lambda s: s.worst.parameter if s.worst else "–",
-        "grad.\nsampl.": lambda s: _count(s.n_gradients),
-        "grad.\nwarm-up": lambda s: _count(s.warmup_gradients),
+        "grad.\nsampl.": lambda s: count_text(s.n_gradients),
+        "grad.\nwarm-up": lambda s: count_text(s.warmup_gradients),
         "R-hat": lambda s: "–" if math.isnan(s.r_hat) else f"{s.r_hat:.3f}",
     }
     if any(summary.n_diverging for summary in summaries):
@@ -111,8 +122,8 @@ def _parameter_cells(
         table.append(
             [
                 parameter,
-                *(_number(row.ess_per_1000_gradients["worst"]) for row in cells),
-                *(_number(row.scale) for row in cells),
+                *(number_text(row.ess_per_1000_gradients["worst"]) for row in cells),
+                *(number_text(row.scale) for row in cells),
             ]
         )
     return headings, table
@@ -122,15 +133,15 @@ def _parameters(rows: Sequence[ComparisonRow]) -> list[str]:
     return list(dict.fromkeys(row.parameter for row in rows))
 
 
-def _left_out(rows: Sequence[ComparisonRow]) -> list[str]:
-    n_more = len(_parameters(rows)) - LARGEST_TABLE
-    return [f"and {n_more} more parameters; see to_dataset()"] if n_more > 0 else []
+def left_out(n_rows: int, what: str) -> list[str]:
+    """What a table does not show."""
+    return [f"and {n_rows - LARGEST_TABLE} more {what}; see to_dataset()"] if n_rows > LARGEST_TABLE else []
 
 
 def _rich_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for heading in headings:
-        is_word = heading in ("tuner", "parameter", "worst\nparameter")
+        is_word = heading in ("tuner", "parameter", "worst\nparameter", "coordinate", "worst\ncoordinate")
         table.add_column(heading, justify="left" if is_word else "right", overflow="fold")
     for row in rows:
         table.add_row(*(printable(cell) for cell in row))
@@ -146,7 +157,8 @@ def _html_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
     )
 
 
-def _count(value: float) -> str:
+def count_text(value: float) -> str:
+    """A whole number with commas."""
     return "–" if math.isnan(value) else f"{value:,.0f}"
 
 
@@ -154,7 +166,7 @@ def _compact(value: float) -> str:
     return "–" if math.isnan(value) else format_count(value)
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
     """Three significant digits, without an exponent where that is short."""
     if math.isnan(value):
         return "–"

@@ -2,7 +2,8 @@
 
 When the rate does not depend on the momentum, p̄' ~ N(0, I) is right. When it does, momenta with a high rate meet more
 events, and the new momentum must be drawn with density proportional to λ(p') N(p'; 0, I). For the arc-length rate that
-is a uniform direction and ‖p̄'‖² ~ χ² with dim + 1 degrees of freedom.
+is a uniform direction and ‖p̄'‖² ~ χ² with dim + 1 degrees of freedom; for a rate of the user's, see
+`grhmc.events.user_rate`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from grhmc.events.rates import speed
 
 GAUSSIAN_LAW = 0
 SPEED_WEIGHTED_LAW = 1
+USER_LAW = 2
 
 
 @kernel
 def draw_momentum(law: int, momentum: np.ndarray, rng: np.random.Generator) -> None:
-    """Draw a momentum from its stationary law just after an event; writes `momentum`."""
+    """Draw a momentum from its stationary law just after an event; writes `momentum`.
+
+    Under a rate of the user's, to begin with: from N(0, I).
+    """
     for k in range(momentum.shape[0]):
         momentum[k] = rng.standard_normal()
     if law == SPEED_WEIGHTED_LAW:

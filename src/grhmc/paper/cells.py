@@ -8,21 +8,24 @@ from pathlib import Path
 
 import numpy as np
 
+from grhmc.comparison.paper_measures import (
+    LARGEST_TOLERANCE_AT_CROSSINGS,
+    PAPER_DRAWS,
+    PAPER_SAMPLE_INTERVAL,
+    PAPER_TOLERANCE,
+    PAPER_TRAJECTORIES,
+)
 from grhmc.results.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from grhmc.settings import DEFAULT_TOLERANCES, EventRateRuleName
 
 METHODS = ("vari", "isg", "mct")
 LSODA = "lsoda"
 CELL_INTEGRATORS = ("rkn64", "rkn43", "splitting", LSODA)
-PAPER_TOLERANCE = 1e-6
 
-TRAJECTORIES = 10
-SAMPLE_INTERVAL = 2.0
-FULL_DRAWS = 50_000
+TRAJECTORIES = PAPER_TRAJECTORIES
+SAMPLE_INTERVAL = PAPER_SAMPLE_INTERVAL
+FULL_DRAWS = PAPER_DRAWS
 """Per trajectory: 100 000 time units."""
-
-_LARGEST_TOLERANCE_AT_CROSSINGS = 1e-4
-
 _VERSION = 2
 # Of what a cell's file holds; a file of another version is run again.
 
@@ -81,12 +84,8 @@ class Cell:
 
     @property
     def applies_at_crossing(self) -> bool:
-        """Whether MCT changes S at every crossing, as published, rather than at momentum refreshments.
-
-        Each crossing cuts a step on dense output, several times per time unit in many dimensions. At loose tolerances
-        the error of these cuts adds up: on BLR2, m was off by a third of a standard deviation.
-        """
-        return self.tolerance <= _LARGEST_TOLERANCE_AT_CROSSINGS
+        """Whether MCT changes S at every crossing, as published, rather than at momentum refreshments."""
+        return self.tolerance <= LARGEST_TOLERANCE_AT_CROSSINGS
 
     @property
     def path(self) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from grhmc import Continuous, sample
+from grhmc.comparison.reading import unconstrained_draws
 from grhmc.models.log_density import LogDensity
 from grhmc.paper.cache import cached
 from grhmc.paper.canvas import BEFORE, colour, new_figure, save
 from grhmc.paper.cells import CellResult
 from grhmc.paper.document import Picture
-from grhmc.paper.reading import unconstrained_draws
 from grhmc.paper.targets import TARGETS
 
 _TIME_PER_CHAIN, _SHORTEST_TIME_PER_CHAIN = 1000.0, 200.0
@@ -72,27 +72,36 @@ def _process(event_rate: float) -> Continuous:
 
 
 def draw_crossing_times(
-    directory: Path, cells_directory: Path, results: Sequence[CellResult], cores: int
+    directory: Path,
+    cells_directory: Path,
+    results: Sequence[CellResult],
+    cores: int,
+    make_model: Callable[[str], LogDensity] = lambda target: TARGETS[target].make(),
 ) -> list[Picture]:
-    """One figure: a group of rows per target, a dot per coordinate."""
+    """One figure: a group of rows per target, a dot per coordinate; `make_model` gives the model of a target."""
     targets = list(dict.fromkeys(result.cell.target for result in results))
     rows: list[tuple[str, str, np.ndarray]] = []
     for target in targets:
         of_target = [result for result in results if result.cell.target == target]
-        first = of_target[0]
+        first, model = of_target[0], make_model(target)
         untuned = (np.ones(len(first.names)), _UNTUNED_EVENT_RATE)
-        rows.append((target, "S = 1", _times(cells_directory, first, "untuned", *untuned, cores)))
+        rows.append((target, "S = 1", _times(cells_directory, model, first, "untuned", *untuned, cores)))
         for result in of_target:
             tuned = (_geometric_mean(result.scale), float(_geometric_mean(result.event_rate)))
-            times = _times(cells_directory, result, result.cell.method, *tuned, cores)
+            times = _times(cells_directory, model, result, result.cell.method, *tuned, cores)
             rows.append((target, result.cell.method, times))
     return [_draw(directory / "crossing_times.png", rows)]
 
 
 def _times(
-    directory: Path, result: CellResult, label: str, scale: np.ndarray, event_rate: float, cores: int
+    directory: Path,
+    model: LogDensity,
+    result: CellResult,
+    label: str,
+    scale: np.ndarray,
+    event_rate: float,
+    cores: int,
 ) -> np.ndarray:
-    model = TARGETS[result.cell.target].make()
     name = f"crossing-untested-{label}-{result.cell.file_name}"
     start, seed = result.last[:_CHAINS], result.cell.seed
     time = max(_TIME_PER_CHAIN / result.cell.scale_down, _SHORTEST_TIME_PER_CHAIN)

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from grhmc import Continuous, sample
+from grhmc.comparison.reading import unconstrained_draws
 from grhmc.models.analytic import gaussian
 from grhmc.paper.canvas import MEDIAN, new_figure, save
 from grhmc.paper.document import Picture
-from grhmc.paper.reading import unconstrained_draws
 
 COVARIANCE = ((10.0, 5.0), (5.0, 1000.0))
 EVENT_RATE = 0.3

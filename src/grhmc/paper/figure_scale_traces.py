@@ -18,11 +18,12 @@ def draw_scale_traces(directory: Path, results: Sequence[CellResult]) -> list[Pi
     pictures = []
     for table in sorted({TARGETS[result.cell.target].table for result in results}):
         of_table = [result for result in results if TARGETS[result.cell.target].table == table]
-        pictures.append(_draw(directory / f"scale_table_{table}.png", table, of_table))
+        pictures.append(draw_scales(directory / f"scale_table_{table}.png", f"Table {table}", of_table))
     return pictures
 
 
-def _draw(path: Path, table: int, results: Sequence[CellResult]) -> Picture:
+def draw_scales(path: Path, name: str, results: Sequence[CellResult]) -> Picture:
+    """A row per target; `name` begins the caption."""
     targets = list(dict.fromkeys(result.cell.target for result in results))
     figure, axes = new_figure(len(targets), 2, (9.0, 0.5 + 2.0 * len(targets)), share_x=True)
     for target, row in zip(targets, axes, strict=True):
@@ -43,7 +44,7 @@ def _draw(path: Path, table: int, results: Sequence[CellResult]) -> Picture:
         axes[0][0].plot([], [], color=colour(method), label=method.upper())
     axes[0][0].legend(fontsize=8, frameon=False, ncols=len(methods))
     caption = (
-        f"Table {table}: S over tuning, ten trajectories per method, first and last coordinate. VARI and ISG change S "
+        f"{name}: S over tuning, ten trajectories per method, first and last coordinate. VARI and ISG change S "
         "at momentum refreshments after the first 300 time units, MCT at median crossings in runs of 1000 and 5000."
     )
     return Picture(save(figure, path), caption)

@@ -9,12 +9,12 @@ from typing import cast
 import numpy as np
 
 from grhmc import Continuous, sample
+from grhmc.comparison.effective_size import monitor_ess
+from grhmc.comparison.reading import evaluations, unconstrained_draws
 from grhmc.paper.cache import cached
 from grhmc.paper.canvas import new_figure, plain_log_axis, save
 from grhmc.paper.cells import SAMPLE_INTERVAL, TRAJECTORIES, Cell, CellResult
 from grhmc.paper.document import Picture
-from grhmc.paper.effective_size import monitor_ess
-from grhmc.paper.reading import evaluations, unconstrained_draws
 from grhmc.paper.targets import TARGETS
 from grhmc.settings import DEFAULT_TOLERANCES, ContinuousIntegrator
 

@@ -70,7 +70,7 @@ def cell_moments(result: CellResult, others: Sequence[CellResult] = ()) -> list[
     """
     target = TARGETS[result.cell.target]
     if target.exact is None:
-        return _against_others(result, others)
+        return moments_against_others(result, others)
     exact = target.exact()
     moments = []
     for j, name in enumerate(result.names):
@@ -110,7 +110,8 @@ def cell_moments(result: CellResult, others: Sequence[CellResult] = ()) -> list[
     return moments
 
 
-def _against_others(result: CellResult, others: Sequence[CellResult]) -> list[Moment]:
+def moments_against_others(result: CellResult, others: Sequence[CellResult]) -> list[Moment]:
+    """Means and mean squares against the weighted means of the other methods'."""
     others = [other for other in others if other.cell.method != result.cell.method]
     if not others:
         return []

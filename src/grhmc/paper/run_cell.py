@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from grhmc.comparison.effective_size import ess_per_trajectory, monitor_ess
 from grhmc.models.analytic import AnalyticTarget
+from grhmc.models.log_density import LogDensity
 from grhmc.paper.cells import Cell, CellResult
-from grhmc.paper.effective_size import ess_per_trajectory, monitor_ess
 from grhmc.paper.targets import TARGETS
 from grhmc.paper.trajectories import run_trajectories
 
@@ -29,10 +30,14 @@ def run_cell(cell: Cell, cores: int = 1) -> CellResult:
         If the user stopped it.
     """
     target = TARGETS[cell.target]
-    model = target.make()
+    return run_cell_on(target.make(), cell, cores, None if target.exact is None else target.exact())
+
+
+def run_cell_on(model: LogDensity, cell: Cell, cores: int, exact: AnalyticTarget | None = None) -> CellResult:
+    """Run a cell on a model, of which `exact` says what is known; `cell.target` is only its name here."""
     run = run_trajectories(cell, model, cores)
     draws, square = run.draws, run.draws**2
-    probability, ess_probability = _probabilities(draws, None if target.exact is None else target.exact())
+    probability, ess_probability = _probabilities(draws, exact)
     return CellResult(
         cell=cell,
         names=model.coordinate_names,

@@ -141,7 +141,7 @@ def write_tables_csv(path: Path, results: Sequence[CellResult]) -> None:
 def _csv_row(result: CellResult, row: Row) -> dict[str, object]:
     published = row.published
     return {
-        **_path_columns(result.cell),
+        **path_columns(result.cell),
         "table": row.table,
         "target": row.target,
         "method": row.method,
@@ -176,7 +176,7 @@ def write_moments_csv(path: Path, moments: Iterable[tuple[Cell, Moment]]) -> Non
         path,
         [
             {
-                **_path_columns(cell),
+                **path_columns(cell),
                 "target": moment.target,
                 "method": moment.method,
                 "name": moment.name,
@@ -193,7 +193,8 @@ def write_moments_csv(path: Path, moments: Iterable[tuple[Cell, Moment]]) -> Non
     )
 
 
-def _path_columns(cell: Cell) -> dict[str, object]:
+def path_columns(cell: Cell) -> dict[str, object]:
+    """What a row of any table begins with."""
     return {"integrator": cell.integrator, "tolerance": cell.tolerance, "scale_down": cell.scale_down}
 
 

@@ -7,17 +7,18 @@ from typing import cast
 import numpy as np
 
 from grhmc import Continuous, PaperWarmup, sample
+from grhmc.comparison.paper_measures import paper_starts
+from grhmc.comparison.reading import evaluations, unconstrained_draws
 from grhmc.models.log_density import LogDensity
 from grhmc.outcomes import Outcome
 from grhmc.paper.cells import LSODA, SAMPLE_INTERVAL, TRAJECTORIES, Cell
 from grhmc.paper.lsoda.lsoda_run import Trajectories, sample_with_lsoda
-from grhmc.paper.reading import evaluations, unconstrained_draws
 from grhmc.settings import ContinuousIntegrator, Scale
 
 
 def starting_points(cell: Cell, dim: int) -> np.ndarray:
     """q0 ~ N(0, I), as published; shape (10, dim)."""
-    return np.random.default_rng([cell.seed, dim]).standard_normal((TRAJECTORIES, dim))
+    return paper_starts(cell.seed, TRAJECTORIES, dim)
 
 
 def run_trajectories(cell: Cell, model: LogDensity, cores: int) -> Trajectories:

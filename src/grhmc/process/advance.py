@@ -11,6 +11,7 @@ from grhmc.process.state import DISCRETE, Process, Records
 
 RUNNING = int(Outcome.RUNNING)
 STAGE_DONE = int(Outcome.STAGE_DONE)
+RAISED = int(Outcome.DENSITY_RAISED)
 STEP_BUDGET_USED = int(Outcome.STEP_BUDGET_USED)
 
 
@@ -43,6 +44,8 @@ def advance(process: Process, records: Records, n_gradients: int, n_draws: int) 
             ):
                 return STAGE_DONE
             outcome = advance_one_step(process, records)
+            if process.user_rate.failure[0] != 0:
+                return RAISED
         if outcome != RUNNING:
             return outcome
         since_draw = counters.n_gradients - counters.drawn_gradients

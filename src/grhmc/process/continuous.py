@@ -18,7 +18,8 @@ from grhmc.dynamics.density_call import evaluate_force
 from grhmc.dynamics.phase import StepEnd, copy_to, kinetic_energy, return_to, reverse
 from grhmc.dynamics.step_control import NOT_FINITE_FACTOR, fit_to_event
 from grhmc.events.rates import CONSTANT_RATE, find_due_fraction, rate_integral, time_until_due
-from grhmc.events.refreshment import draw_hot_momentum, refresh_momentum
+from grhmc.events.refreshment import USER_LAW, draw_hot_momentum, refresh_momentum
+from grhmc.events.user_rate import refresh_by_metropolis
 from grhmc.outcomes import Outcome
 from grhmc.process.path import (
     ACCEPTED,
@@ -60,7 +61,7 @@ def advance_one_step(process: Process, records: Records) -> int:
     path, counters, cursors, settings = process.path[0], process.counters[0], process.cursors[0], process.settings[0]
     step = process.step
     step_size = min(path.step_size, settings.largest_step)
-    due = time_until_due(settings.rate, path.remaining, step.momentum)
+    due = time_until_due(settings.rate, process.user_rate, path.remaining, step.position, step.momentum)
     duration = fit_to_event(step_size, due)
     verdict, end = try_step(process, duration)
     if verdict == RAISED:
@@ -70,10 +71,12 @@ def advance_one_step(process: Process, records: Records) -> int:
     if verdict != ACCEPTED:
         return RUNNING
 
-    over_step = rate_integral(settings.rate, step, duration, 1.0, process.scratch[0])
+    over_step = rate_integral(settings.rate, process.user_rate, step, duration, 1.0, process.scratch[0])
     fraction, crossing = 1.0, -1
     if settings.rate != CONSTANT_RATE and over_step > path.remaining:
-        fraction = find_due_fraction(settings.rate, step, duration, path.remaining, over_step, process.scratch[0])
+        fraction = find_due_fraction(
+            settings.rate, process.user_rate, step, duration, path.remaining, over_step, process.scratch[0]
+        )
     if settings.scale == MCT and settings.apply == APPLY_AT_CROSSING and cursors.crossing_started == 1:
         crossing, fraction = crossing_fraction(process, duration, fraction)
     is_due = fraction < 1.0 and crossing < 0
@@ -84,7 +87,7 @@ def advance_one_step(process: Process, records: Records) -> int:
         if verdict != ACCEPTED:
             return RUNNING
         duration *= fraction
-        over_step = rate_integral(settings.rate, step, duration, 1.0, process.scratch[0])
+        over_step = rate_integral(settings.rate, process.user_rate, step, duration, 1.0, process.scratch[0])
 
     path.n_bounces_in_row = 0
     counters.n_steps += 1
@@ -174,7 +177,11 @@ def refresh(process: Process) -> int:
         path.event_rate = tuned_event_rate(process.rate_tuner, settings.u_turn_factor)
     if settings.scale != FIXED:
         change_scale_at_event(process)
-    if settings.momentum_factor == 1.0:
+    if settings.law == USER_LAW and settings.momentum_factor == 1.0:
+        refresh_by_metropolis(
+            process.user_rate, settings.persistence, step.position, step.momentum, process.scratch[0], process.rng
+        )
+    elif settings.momentum_factor == 1.0:
         refresh_momentum(settings.law, settings.persistence, step.momentum, process.scratch[0], process.rng)
     else:
         draw_hot_momentum(settings.law, settings.momentum_factor, step.momentum, process.rng)

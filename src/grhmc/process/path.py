@@ -145,7 +145,9 @@ def look_for_u_turn(process: Process, duration: float) -> tuple[float, float]:
     elapsed = path.time - path.start_time
     if outward_speed(step.end_position, process.path_start[0], step.end_momentum) <= 0.0:
         fraction = find_u_turn(step, duration, process.path_start[0], process.scratch[0], process.scratch[1])
-        integral = path.rate_integral + rate_integral(settings.rate, step, duration, fraction, process.scratch[0])
+        integral = path.rate_integral + rate_integral(
+            settings.rate, process.user_rate, step, duration, fraction, process.scratch[0]
+        )
         observe_u_turn(
             process.rate_tuner,
             settings.rate_smoothing,
@@ -196,7 +198,9 @@ def follow_to_u_turn(process: Process) -> int:
             if settings.counts_overshoot == 1 and time_to_u_turn > 0.0:
                 beyond = time_to_u_turn - (time - path.start_time)
                 note_overshoot(process.rate_tuner, max(0.0, to_u_turn - integral), max(0.0, beyond))
-            path.rate_integral += rate_integral(settings.rate, step, duration, 1.0, process.scratch[0])
+            path.rate_integral += rate_integral(
+                settings.rate, process.user_rate, step, duration, 1.0, process.scratch[0]
+            )
             path.time += duration
             move_to_end(step)
     return_to(step, remembered)

@@ -24,6 +24,7 @@ from grhmc.dynamics.nystrom_tableau import TableauArrays
 from grhmc.dynamics.phase import Step, init_step
 from grhmc.dynamics.standardization import Standardization, init_standardization
 from grhmc.dynamics.time_averages import PathFunctions, PathIntegrals, init_path_integrals
+from grhmc.events.user_rate import UserRate, init_user_rate
 from grhmc.process.statistics import STATISTICS
 
 APPLY_AT_CROSSING = 0
@@ -123,7 +124,7 @@ SETTINGS_DTYPE = np.dtype(
         ("first_change_time", "f8"),  # process time before which m and S stay as they are
         ("largest_change", "f8"),  # of a scale at once, as a factor
         ("apply", "i8"),
-        ("target_crossing_time", "f8"),
+        ("target_crossing_time", "f8"),  # 0: of each coordinate, in the tuner
         ("median_spacing", "f8"),
         ("tune_event_rate", "i8"),
         ("rate_smoothing", "f8"),
@@ -166,6 +167,7 @@ class Process:
     draw_sample: DrawSample
     crossing: CrossingTimeTuner
     rate_tuner: EventRateTuner
+    user_rate: UserRate
     step_tuner: DualAveraging
     """Of the logarithm of the discrete process's step."""
     length_tuner: LengthTuner
@@ -221,6 +223,7 @@ def init_process(
     rng: np.random.Generator,
     max_rank: int = 0,
     sample_capacity: int = 0,
+    user_rate: UserRate | None = None,
 ) -> Process:
     """Allocate a chain's state; `place` in process.path puts it at its starting point."""
     path = np.zeros(1, dtype=PATH_DTYPE).view(np.recarray)
@@ -243,6 +246,7 @@ def init_process(
         draw_sample=init_draw_sample(dim, sample_capacity),
         crossing=init_crossing_time_tuner(scale),
         rate_tuner=init_event_rate_tuner(event_rate),
+        user_rate=init_user_rate(dim) if user_rate is None else user_rate,
         step_tuner=init_step_tuner(1.0),
         length_tuner=init_length_tuner(dim),
         integrals=init_path_integrals(dim, n_functions),

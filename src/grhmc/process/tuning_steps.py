@@ -10,6 +10,8 @@ from grhmc.adaptation.tuners.mct import (
     follow_sides,
     observe_crossing,
     observe_crossings,
+    observe_own_crossing,
+    observe_own_crossings,
     start_observing,
     write_medians,
     write_scales,
@@ -41,8 +43,10 @@ def observe_for_tuning(process: Process, duration: float, was_cut: bool) -> None
     if cursors.crossing_started == 1:
         if settings.apply == APPLY_AT_CROSSING:
             follow_sides(process.crossing, process.step)
-        else:
+        elif settings.target_crossing_time > 0.0:
             observe_crossings(process.crossing, process.step, duration, path.time, settings.target_crossing_time)
+        else:
+            observe_own_crossings(process.crossing, process.step, duration, path.time)
 
 
 @inner_kernel
@@ -89,7 +93,10 @@ def change_scale_at_crossing(process: Process, coordinate: int) -> None:
     path, settings, tuner = process.path[0], process.settings[0], process.crossing
     standardization = process.standardization
     new_centre, new_scale = process.scratch[0], process.scratch[1]
-    observe_crossing(tuner, coordinate, path.time, settings.target_crossing_time)
+    if settings.target_crossing_time > 0.0:
+        observe_crossing(tuner, coordinate, path.time, settings.target_crossing_time)
+    else:
+        observe_own_crossing(tuner, coordinate, path.time)
     any_with_two = False
     for k in range(new_scale.shape[0]):
         new_scale[k] = standardization.scale[k]

@@ -42,6 +42,7 @@ from grhmc.run.cost import look_for_noise
 from grhmc.run.draw_rows import NO_LIMIT, draws_until_a_pause, make_room
 from grhmc.run.highest_place import go_to_highest
 from grhmc.run.kernel_settings import BEFORE_THE_FIRST_STAGE, StageStart, kernel_settings, write_kernel_settings
+from grhmc.run.rate_of_user import user_rate
 from grhmc.run.saved_chain import chain_to_arrays, restore_chain
 from grhmc.run.stage_tuners import begin_event_rate_tuner, begin_scale_tuner, renew_rate_tuner
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
@@ -148,6 +149,7 @@ class Chain:
             rng=rng,
             max_rank=settings.max_rank(model.dim),
             sample_capacity=settings.sample_capacity(model.dim),
+            user_rate=user_rate(settings, model.dim),
         )
         self.n_warmup_rows = n_warmup_rows(settings, stages)
         if records is None:

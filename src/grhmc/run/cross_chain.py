@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -35,7 +34,7 @@ def adapt_across_chains(chains: Sequence[Chain]) -> None:
         chooses_integrator=first.settings.chooses_integrator,
         counts_cost=first.settings.metric.kind == "auto",
         tunes_event_rate=continuous.tunes_event_rate,
-        rate_unit=1.0 if continuous.event_rate_kind == "constant" else math.sqrt(first.model.dim),
+        rate_unit=continuous.typical_base_rate(first.model.dim),
     )
     decide = pool if first.stage.pools else standardize_apart
     with single_blas_thread():

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE, Stage, hot_temperature
 from grhmc.adaptation.tuners.step_size import longest_step
-from grhmc.events.rates import ARC_LENGTH_RATE, CONSTANT_RATE
-from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW
+from grhmc.events.rates import ARC_LENGTH_RATE, CONSTANT_RATE, USER_RATE
+from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW, USER_LAW
 from grhmc.process.discrete import EXPONENTIAL_LENGTH, FRESH, PERSISTENT, UNIFORM_LENGTH, persistent_length
 from grhmc.process.state import APPLY_AT_CROSSING, APPLY_AT_REFRESHMENT, CONTINUOUS, DISCRETE, SETTINGS_DTYPE
 from grhmc.run.cost import gradients_of_chain, largest_step_division, reachable_acceptance
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 BEFORE_THE_FIRST_STAGE = Stage("start", n_draws=0)
 """What a chain is put in its place by: a stage that ends at once."""
+
+_RATES_AND_LAWS = {
+    "constant": (CONSTANT_RATE, GAUSSIAN_LAW),
+    "arc_length": (ARC_LENGTH_RATE, SPEED_WEIGHTED_LAW),
+    "user": (USER_RATE, USER_LAW),
+}
 
 _NO_LIMIT = 2**62
 _ROUNDING = 0.25
@@ -83,7 +89,7 @@ def kernel_settings(settings: RunSettings, stage: Stage, start: StageStart) -> d
     """Every field of `SETTINGS_DTYPE`, in its order, for a stage of a chain."""
     continuous, discrete, limits = settings.continuous, settings.discrete, settings.limits
     scale, event_rate = stage.scale, stage.event_rate
-    is_constant = continuous.event_rate_kind == "constant"
+    rate, law = _RATES_AND_LAWS["user" if callable(continuous.event_rate_kind) else continuous.event_rate_kind]
     is_sampled = not stage.is_warmup
     spacing = draw_spacing(stage, start)
     target_acceptance = discrete.effective_target_accept(start.integrator)
@@ -107,8 +113,8 @@ def kernel_settings(settings: RunSettings, stage: Stage, start: StageStart) -> d
         "max_gradients_per_draw": settings.max_gradients_per_draw,
         "most_gradients": gradients_of_chain(start.n_draws_of_run, settings.gradient_budget),
         # Events and refreshments
-        "rate": CONSTANT_RATE if is_constant else ARC_LENGTH_RATE,
-        "law": GAUSSIAN_LAW if is_constant else SPEED_WEIGHTED_LAW,
+        "rate": rate,
+        "law": law,
         "persistence": continuous.persistence,
         "momentum_factor": math.sqrt(hot_temperature(start.dim)) if stage.is_hot else 1.0,
         "test_paths": is_sampled and settings.tests_paths,
@@ -118,7 +124,7 @@ def kernel_settings(settings: RunSettings, stage: Stage, start: StageStart) -> d
         "first_change_time": start.time + scale.first_change,
         "largest_change": scale.largest_change,
         "apply": APPLY_AT_CROSSING if scale.apply_at_crossing else APPLY_AT_REFRESHMENT,
-        "target_crossing_time": scale.target_crossing_time,
+        "target_crossing_time": 0.0 if isinstance(scale.target_crossing_time, tuple) else scale.target_crossing_time,
         "median_spacing": scale.median_spacing,
         # Tuning of the event rate
         "tune_event_rate": event_rate.tune,

@@ -12,7 +12,7 @@ from grhmc.adaptation.tuners.event_rate import init_event_rate_tuner
 from grhmc.adaptation.tuners.mct import init_crossing_time_tuner
 from grhmc.adaptation.tuners.moments import begin_window, forget
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
-from grhmc.events.rates import ARC_LENGTH_RATE
+from grhmc.events.rates import ARC_LENGTH_RATE, USER_RATE
 from grhmc.process.state import Process
 
 
@@ -33,9 +33,9 @@ def renew_crossing_time_tuner(process: Process, rule: ScaleRule) -> None:
     """Start MCT's tuner at the present scale."""
     scale = process.standardization.scale
     log_scale = np.log(scale)
-    process.crossing = init_crossing_time_tuner(scale)._replace(
+    process.crossing = init_crossing_time_tuner(scale, target_time=rule.target_crossing_time)._replace(
         averaging=init_dual_averaging(
-            log_scale, rule.anchor_factor * log_scale, gamma=rule.gamma, kappa=rule.kappa, k0=rule.k0
+            log_scale, np.asarray(rule.anchor_factor) * log_scale, gamma=rule.gamma, kappa=rule.kappa, k0=rule.k0
         )
     )
 
@@ -55,4 +55,6 @@ def renew_rate_tuner(process: Process, event_rate: float) -> None:
     tuner = init_event_rate_tuner(event_rate)
     if process.settings.rate[0] == ARC_LENGTH_RATE:
         tuner.log_process_time[0] -= 0.5 * math.log(len(process.step.momentum))
+    elif process.settings.rate[0] == USER_RATE:
+        tuner.log_process_time[0] -= math.log(process.user_rate.typical)
     process.rate_tuner = tuner

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from grhmc.argument_checks import check_choice, check_number
 from grhmc.argument_names import explains_unknown_names
+from grhmc.settings.event_rate import EventRateFunction, parse_event_rate_kind, typical_rate
 from grhmc.settings.names import (
     CONTINUOUS_INTEGRATORS,
     DEFAULT_TARGET_ACCEPT,
     DISCRETE_INTEGRATORS,
-    EVENT_RATE_KINDS,
     LENGTH_LAWS,
     MOMENTA,
     PROCESSES,
@@ -25,8 +26,10 @@ from grhmc.settings.names import (
 )
 from grhmc.settings.warmup import PaperWarmup
 
+_OF_CONTINUOUS_ALONE = ("tolerance", "event_rate", "event_rate_kind", "refreshment", "sample_interval", "warmup")
 
-@explains_unknown_names
+
+@explains_unknown_names({name: f"process=grhmc.Continuous({name}=...)" for name in _OF_CONTINUOUS_ALONE})
 @dataclass(frozen=True)
 class Discrete:
     """Metropolized trajectories of equal steps: exact whatever the step, which is halved where it is far too long.
@@ -79,7 +82,7 @@ class Discrete:
         return float(self.target_accept)
 
 
-@explains_unknown_names
+@explains_unknown_names({})
 @dataclass(frozen=True)
 class Continuous:
     """The process of Bou-Rabee and Kleppe in continuous time, with adaptive steps.
@@ -95,7 +98,10 @@ class Continuous:
     event_rate : "tuned" or float
         Momentum refreshments per process time (constant rate) or per arc length (arc-length rate). Tuned: one per 1.3
         typical times to a U-turn.
-    event_rate_kind : {"constant", "arc_length"}
+    event_rate_kind : {"constant", "arc_length"} or callable
+        What λ is multiplied by: 1, the speed ‖p̄‖, or a function of one's own: ``f(q_bar, p_bar)`` takes standardized
+        position and momentum, float64 arrays of shape (dim,), and returns a positive number; plain Python that Numba
+        can compile, or jitted. It should be smooth on the scale of a step. Whatever it is, draws have the target's law.
     refreshment : "full" or float
         A number φ in [0, 1) keeps that share of the old momentum (Horowitz).
     sample_interval : float or None
@@ -108,7 +114,7 @@ class Continuous:
     integrator: ContinuousIntegrator = "splitting"
     tolerance: float | None = None
     event_rate: float | Literal["tuned"] = "tuned"
-    event_rate_kind: EventRateKind = "constant"
+    event_rate_kind: EventRateKind | EventRateFunction = "constant"
     refreshment: float | Literal["full"] = "full"
     sample_interval: float | None = None
     warmup: WarmupName | PaperWarmup = "practical"
@@ -121,7 +127,7 @@ class Continuous:
             check_choice("event_rate", self.event_rate, ("tuned",), " or a positive number")
         else:
             check_number("event_rate", self.event_rate, above=0.0)
-        check_choice("event_rate_kind", self.event_rate_kind, EVENT_RATE_KINDS)
+        object.__setattr__(self, "event_rate_kind", parse_event_rate_kind(self.event_rate_kind))
         if isinstance(self.refreshment, str):
             check_choice("refreshment", self.refreshment, ("full",), " or a number in [0, 1)")
         else:
@@ -139,6 +145,23 @@ class Continuous:
     def tunes_event_rate(self) -> bool:
         """True if λ is tuned."""
         return isinstance(self.event_rate, str)
+
+    def typical_base_rate(self, dim: int) -> float:
+        """What multiplies λ, on N(0, I): 1, √dim, or a mean of the user's function.
+
+        Raises
+        ------
+        ValueError
+            If the user's function is not positive and finite there, or raises.
+        """
+        if callable(self.event_rate_kind):
+            return typical_rate(self.event_rate_kind, dim)
+        return 1.0 if self.event_rate_kind == "constant" else math.sqrt(dim)
+
+    @property
+    def event_rate_name(self) -> str:
+        """For attributes of results: the kind, or the name of the user's function."""
+        return self.event_rate_kind if isinstance(self.event_rate_kind, str) else self.event_rate_kind.__name__
 
     @property
     def tests_paths(self) -> bool:

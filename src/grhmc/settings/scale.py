@@ -34,6 +34,7 @@ class ScaleSettings:
     def parse(cls, scale: str | MCT | Sequence[float] | np.ndarray, dim: int) -> ScaleSettings:
         """From a user's argument: a name, MCT with its settings, or positive numbers, one per coordinate."""
         if isinstance(scale, MCT):
+            scale.check_dimension(dim)
             return cls("mct", mct=scale)
         if isinstance(scale, str):
             check_choice("scale", scale, SCALES, f", or an array of {dim} positive numbers")

@@ -18,6 +18,7 @@ def settings_to_json(settings: RunSettings) -> dict[str, Any]:
     """Everything in it, as what JSON can hold; see `settings_from_json`."""
     written = {item.name: getattr(settings, item.name) for item in dataclasses.fields(settings)}
     fixed = settings.scale.fixed
+    check_storable(settings)
     process = {item.name: getattr(settings.process, item.name) for item in dataclasses.fields(settings.process)}
     if isinstance(process.get("warmup"), PaperWarmup):
         process["warmup"] = dataclasses.asdict(process["warmup"])
@@ -33,6 +34,15 @@ def settings_to_json(settings: RunSettings) -> dict[str, Any]:
         "limits": dataclasses.asdict(settings.limits),
         "stop": dataclasses.asdict(settings.stop),
     }
+
+
+def check_storable(settings: RunSettings) -> None:
+    """Raise a ValueError if the settings hold what a file cannot: an event rate of the user's own."""
+    if callable(settings.continuous.event_rate_kind):
+        raise ValueError(
+            f"event_rate_kind is the function {settings.continuous.event_rate_name}, and a store holds no functions: "
+            "leave out store, and save the result when it is there"
+        )
 
 
 def settings_from_json(written: Mapping[str, Any]) -> RunSettings:

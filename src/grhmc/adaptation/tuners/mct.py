@@ -6,11 +6,12 @@ smaller one. Medians come from P² estimators fed with equally spaced samples; c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from grhmc._jit import kernel
+from grhmc._jit import inner_kernel, kernel
 from grhmc.adaptation.tuners.dual_averaging import DualAveraging, init_dual_averaging
 from grhmc.adaptation.tuners.dual_averaging import observe as observe_error
 from grhmc.adaptation.tuners.p_square import MedianEstimator, init_median_estimator
@@ -44,6 +45,9 @@ class CrossingTimeTuner(NamedTuple):
         In the logarithm of the scale.
     medians : MedianEstimator
         Of q, in the units of the parameters.
+    target_time : ndarray, shape (dim,)
+        T̃, the process time wanted between two crossings. Read only where it differs by coordinate: a number of all
+        coordinates is passed as an argument, which compiles to the same arithmetic as ever. Not changed by kernels.
     """
 
     side: np.ndarray
@@ -51,12 +55,20 @@ class CrossingTimeTuner(NamedTuple):
     n_crossings: np.ndarray
     averaging: DualAveraging
     medians: MedianEstimator
+    target_time: np.ndarray
 
 
 def init_crossing_time_tuner(
-    scale: np.ndarray, *, gamma: float = FIRST_RUN_GAMMA, anchor: np.ndarray | None = None
+    scale: np.ndarray,
+    *,
+    gamma: float = FIRST_RUN_GAMMA,
+    anchor: np.ndarray | None = None,
+    target_time: float | Sequence[float] = np.pi,
 ) -> CrossingTimeTuner:
-    """Start from the present scales, with the dual averaging drawn to `anchor` (default 0) in log scale."""
+    """Start from the present scales, with the dual averaging drawn to `anchor` (default 0) in log scale.
+
+    `target_time` is that of all coordinates, or of each.
+    """
     dim = scale.shape[0]
     return CrossingTimeTuner(
         side=np.ones(dim),
@@ -70,6 +82,7 @@ def init_crossing_time_tuner(
             k0=K0,
         ),
         medians=init_median_estimator(dim),
+        target_time=np.full(dim, target_time, dtype=np.float64),
     )
 
 
@@ -159,3 +172,23 @@ def observe_crossings(
             observe_crossing(tuner, k, start_time + fraction * duration, target_time)
             start = fraction + _JUST_AFTER
     follow_sides(tuner, step)
+
+
+@inner_kernel
+def observe_own_crossings(tuner: CrossingTimeTuner, step: Step, duration: float, start_time: float) -> None:
+    """`observe_crossings` where every coordinate has a target time of its own; updates `tuner`."""
+    for k in range(step.position.shape[0]):
+        start = 0.0
+        while True:
+            fraction = first_crossing(step, duration, k, start, tuner.side[k])
+            if fraction == NO_ROOT:
+                break
+            observe_crossing(tuner, k, start_time + fraction * duration, tuner.target_time[k])
+            start = fraction + _JUST_AFTER
+    follow_sides(tuner, step)
+
+
+@inner_kernel
+def observe_own_crossing(tuner: CrossingTimeTuner, coordinate: int, time: float) -> bool:
+    """`observe_crossing` where every coordinate has a target time of its own; updates `tuner`."""
+    return observe_crossing(tuner, coordinate, time, tuner.target_time[coordinate])

@@ -153,7 +153,10 @@ class LsodaProcess:
         if rule.tuner == MCT:
             log_scale = np.log(self.dynamics.scale)
             self._crossing = init_crossing_time_tuner(
-                self.dynamics.scale, gamma=rule.gamma, anchor=rule.anchor_factor * log_scale
+                self.dynamics.scale,
+                gamma=rule.gamma,
+                anchor=np.asarray(rule.anchor_factor) * log_scale,
+                target_time=rule.target_crossing_time,
             )
             self._observing = False
             self._next_median = self.time + rule.median_spacing
@@ -343,7 +346,7 @@ class LsodaProcess:
         """Take in a crossing and apply what follows from it at once, as published."""
         tuner = self._require_crossing()
         self._close_stretch()
-        observe_crossing(tuner, coordinate, self.time, self._stage.scale.target_crossing_time)
+        observe_crossing(tuner, coordinate, self.time, tuner.target_time[coordinate])
         if np.any(tuner.n_crossings >= 2):
             scale = self.dynamics.scale.copy()
             if tuner.n_crossings[coordinate] >= 2:
