@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -228,6 +229,8 @@ def sample(
     where = parse_executor(executor, settings.n_threads)
     if where.make is not None and path_functions is not None:
         raise ValueError("path_functions cannot be sent to other processes; leave out executor or path_functions")
+    if settings.stop.is_given:  # nobody knows how long it will be
+        settings = replace(settings, interval_draws=1, most_intervals=2 * settings.n_time_averages)
     stages = stages_of_run(settings, model.dim)
     with CtrlC() as ctrl_c:
         with ctrl_c.raising():

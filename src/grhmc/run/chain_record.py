@@ -127,6 +127,7 @@ def chain_record(chain: ChainState) -> ChainRecord:
         sampling_seconds=float(chain.seconds[1]),
         outcome=chain.outcome,
         n_draws=chain.n_draws,
+        draws_per_interval=max(1, int(chain.process.settings.draws_per_interval[0])),
     )
 
 
