@@ -42,7 +42,8 @@ from grhmc.run.progress import SteadyView, progress_view
 from grhmc.run.remote import Workers
 from grhmc.run.snapshots import Watch
 from grhmc.settings import RunSettings
-from grhmc.storage.result import keep_variables_on_disk
+from grhmc.storage.in_result import add_checkpoint
+from grhmc.storage.kept_variables import keep_variables_on_disk, move_log_likelihood_on_disk
 from grhmc.storage.run_store import RunStore
 
 if TYPE_CHECKING:
@@ -141,7 +142,12 @@ def finish(run: Run) -> xarray.DataTree:
                 move_log_likelihood(result, run.model, run.log_likelihood, ctrl_c.raising)
                 keep_variables(result, run.kept)
             elif result is not None:
+                result = move_log_likelihood_on_disk(
+                    run.store, result, records, run.model, run.log_likelihood, ctrl_c.raising
+                )
                 result = keep_variables_on_disk(run.store, result, run.kept)
+                if failure is None and finished and not run.control.reason:
+                    run.store.mark_complete(is_diagnosed=run.diagnosis is not None)
             if failure is None and run.holds_warnings:
                 run.caught = caught
             elif failure is None:
@@ -160,7 +166,20 @@ def _build(run: Run, records: Sequence[ChainRecord], ctrl_c: CtrlC, looks: Looks
         return result_attributes(run.settings, run.chains) | looks.attributes() | _end(run.control)
 
     if run.store is None:
-        return build_whatever_fails(records, run.model, attrs, run.function_names, ctrl_c)
+        built = build_whatever_fails(records, run.model, attrs, run.function_names, ctrl_c)
+        if hasattr(built.result, "children"):
+            with contextlib.suppress(Exception):  # it cannot be extended then, and is whole all the same
+                add_checkpoint(
+                    built.result,
+                    records,
+                    run.chains,
+                    run.model,
+                    run.settings,
+                    run.function_names,
+                    run.kept,
+                    run.log_likelihood,
+                )
+        return built
     return result_from_store(run.store, run.chains, records, run.model, attrs, run.function_names, ctrl_c)
 
 

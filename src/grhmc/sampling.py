@@ -204,10 +204,6 @@ def sample(
             raise TypeError(f"{name} must be True or False, got {flag!r}")
     kept = parse_var_names(var_names, model)
     terms = parse_log_likelihood(log_likelihood, model)
-    if terms and store is not None:
-        raise ValueError(
-            "log_likelihood and store do not go together; call grhmc.compute_log_likelihood(result, model) afterwards"
-        )
     parsed_scale = ScaleSettings.parse(scale, model.dim)
     settings = RunSettings(
         draws=default_draws(draws, until),
@@ -238,7 +234,7 @@ def sample(
             chains_of_run = prepare(model, settings, stages, init, path_functions, on_disk)
             if on_disk is not None:
                 starts = np.array([chain.start for chain in chains_of_run])
-                on_disk.create(model, starts, kept, names_of(path_functions))
+                on_disk.create(model, starts, names_of(path_functions), kept, terms)
                 on_disk.save(chains_of_run)
         if ctrl_c.error is not None:  # it was raised where C code called back, and nobody heard of it
             raise ctrl_c.error

@@ -23,5 +23,6 @@ def join_intervals(averages: Mapping[str, np.ndarray], n_joined: int) -> dict[st
     weights = parts.pop("duration")
     joined = {"duration": weights.sum(axis=1)}
     for name, rows in parts.items():
-        joined[name] = np.einsum("ij,ij...->i...", weights, rows) / joined["duration"].reshape(n, *[1] * (rows.ndim - 2))
+        duration = joined["duration"].reshape(n, *[1] * (rows.ndim - 2))
+        joined[name] = np.einsum("ij,ij...->i...", weights, rows) / duration
     return joined

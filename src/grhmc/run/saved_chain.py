@@ -58,8 +58,11 @@ class Known(NamedTuple):
     history: int = 0
 
 
+NOTHING_KNOWN = Known()
+
+
 def chain_to_arrays(
-    chain: ChainState, *, with_draws: bool = True, known: Known = Known(), must_be_whole: bool = True
+    chain: ChainState, *, with_draws: bool = True, known: Known = NOTHING_KNOWN, must_be_whole: bool = True
 ) -> dict[str, np.ndarray]:
     """The chain's whole state, and those rows of its records that were written and are in memory, by name.
 
