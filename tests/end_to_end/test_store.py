@@ -67,8 +67,9 @@ def assert_same(first: Any, second: Any) -> None:
         {"process": CONTINUOUS, "draws": 300, "save_warmup": True},
         {"scale": "mct", "draws": 20},
         {"var_names": ["b"], "cores": 2},
+        {"log_likelihood": "b", "save_warmup": True},
     ],
-    ids=["default", "warm-up kept", "continuous", "mct", "one variable"],
+    ids=["default", "warm-up kept", "continuous", "mct", "one variable", "log likelihood"],
 )
 def test_a_run_on_disk_is_the_run_in_memory(tmp_path, settings):
     in_memory = short_runs.sample(**settings)
@@ -219,6 +220,16 @@ def test_an_extended_run_is_the_longer_run(tmp_path):
     assert extended.attrs["draws"] == 350
     again = grhmc.extend(tmp_path / "run.zarr", short_runs.model(), draws=50, progress_bar=False)
     assert again["posterior"].sizes["draw"] == 400
+
+
+def test_the_log_likelihood_grows_with_the_run(tmp_path):
+    settings: dict[str, Any] = {"log_likelihood": "b", "diagnose": False}
+    for first in (short_runs.sample(store=tmp_path / "run.zarr", **settings), short_runs.sample(**settings)):
+        extended = grhmc.extend(first, short_runs.model(), draws=50, progress_bar=False, diagnose=False)
+        assert set(extended["posterior"].data_vars) == {"a"}
+        np.testing.assert_array_equal(
+            extended["log_likelihood"]["b"].to_numpy(), short_runs.sample(draws=150)["posterior"]["b"].to_numpy()
+        )
 
 
 def test_an_extended_run_of_the_continuous_process_has_evenly_spaced_draws(tmp_path):
