@@ -79,6 +79,8 @@ class Run:
     control : Control
     log_likelihood : tuple of str
         Terms that the result is to have in a group of this name.
+    standing : str
+        What the rules that may end it stand at, in words.
     holds_warnings : bool
         Leave warnings in `caught`, rather than show them.
     caught : list of WarningMessage
@@ -97,6 +99,7 @@ class Run:
     executor_is_ours: bool = False
     control: Control = field(default_factory=Control)
     log_likelihood: tuple[str, ...] = ()
+    standing: str = ""
     holds_warnings: bool = False
     caught: list[warnings.WarningMessage] = field(default_factory=list)
 
@@ -196,7 +199,9 @@ def _advance(run: Run, display: SteadyView, ctrl_c: CtrlC, looks: Looks) -> tupl
 
     def report() -> None:
         snapshots = watch()
-        display.update(snapshots)
+        standing = looks.standing(snapshots, time.monotonic() - began)
+        run.standing = "" if standing is None else standing.words
+        display.update(snapshots, standing)
         if ctrl_c.is_pressed:
             control.end(INTERRUPTED)
         elif max_time is not None and time.monotonic() > began + max_time:
