@@ -178,7 +178,7 @@ def sample(
     xarray.DataTree
         In ArviZ's schema: groups ``posterior``, ``sample_stats``, ``unconstrained_posterior``, ``time_average``,
         ``tuning``; ``observed_data`` and ``constant_data`` where the model knows them; with `save_warmup`,
-        ``warmup_posterior`` and ``warmup_sample_stats``.
+        ``warmup_posterior`` and ``warmup_sample_stats``; without `store`, ``checkpoint``, which `extend` goes on from.
 
     Raises
     ------

@@ -60,6 +60,7 @@ def add_checkpoint(
     for row, state in zip(rows, states, strict=True):
         row[: len(state)] = state
     group = xarray.Dataset({"state": (("chain", "byte"), rows)}, {"chain": [record.chain for record in records]})
+    group["state"].attrs["description"] = "state of each chain, from which grhmc.extend goes on, compressed"
     group.attrs = dict(result[POSITION].attrs)
     group.attrs["run"] = json.dumps(describe_run(model, settings, function_names, kept, terms))
     result[CHECKPOINT] = xarray.DataTree(group)
