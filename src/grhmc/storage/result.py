@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -22,6 +23,7 @@ from grhmc.results.descriptions import describe_group, process_of
 from grhmc.results.log_likelihood import GROUP
 from grhmc.results.record import ChainRecord
 from grhmc.storage.arrays import create_draw_array, set_lengths
+from grhmc.storage.folders import folder_at
 from grhmc.storage.run_store import POSITION, STATISTICS_GROUP, RunStore
 
 if TYPE_CHECKING:
@@ -133,9 +135,14 @@ _MOST_NUMBERS = 2**25
 
 
 def write_attribute(store: RunStore, name: str, value: str) -> None:
-    """Add an attribute to the root of a result on disk."""
-    store.root().attrs[name] = value
-    store.consolidate()
+    """Add an attribute to the root of a result on disk.
+
+    In zarr's own file, which has the descriptions of all arrays as well: these need not be collected again.
+    """
+    folder = folder_at(store.location)
+    metadata = json.loads(folder.read("zarr.json"))
+    metadata["attributes"][name] = value
+    folder.write("zarr.json", json.dumps(metadata).encode())
 
 
 def _write(store: RunStore, name: str, group: xarray.Dataset, mode: Literal["w", "a"]) -> None:
