@@ -77,6 +77,7 @@ def test_the_draws_that_a_rule_will_take_are_estimated():
         seen._next = math.ceil(GROWTH * seen._seen[-1].draws)
     expected = seen.standing([], 1.0)
     assert expected is not None
+    assert expected.draws is not None
     assert expected.draws == result["posterior"].sizes["draw"]
     del seen._seen[-4:]
     seen._next = math.ceil(GROWTH * seen._seen[-1].draws)
@@ -91,8 +92,9 @@ def test_a_run_of_any_length_has_a_reasonable_number_of_averages():
     averages, draws = result["time_average"], result["unconstrained_posterior"]["position"].to_numpy()
     n_intervals = averages.sizes["interval"]
     assert 50 <= n_intervals <= 100
-    length = int(averages["duration"][0, 0])
-    assert np.all(averages["duration"] == length)
+    durations = averages["duration"].to_numpy()
+    length = int(durations[0, 0])
+    assert np.all(durations == length)
     expected = draws[:, : n_intervals * length].reshape(4, n_intervals, length, 2).mean(axis=2)
     np.testing.assert_allclose(averages["position"], expected, atol=1e-12)
     again = run(until={"ess": 800}, draws=100_000, cores=1)

@@ -1,6 +1,6 @@
 """What a result in memory holds of its run: the states of its chains, from which `extend` goes on.
 
-What the other groups hold is left out: draws and their statistics, averages, and the history of tuning.
+What the other groups hold is left out: draws and their statistics, averages, the history of tuning, and times.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def add_checkpoint(
     for chain in chains:
         cursors = chain.process.cursors[0]
         known = Known(n_draws, int(cursors.interval_index) if is_even else 0, int(cursors.history_index))
-        states.append(pack_arrays(chain_to_arrays(chain, known=known)))
+        state = chain_to_arrays(chain, known=known)
+        del state["seconds"]  # equal runs have equal states
+        states.append(pack_arrays(state))
     rows = np.zeros((len(states), max(map(len, states))), dtype=np.uint8)
     for row, state in zip(rows, states, strict=True):
         row[: len(state)] = state
@@ -104,10 +106,12 @@ def _add_rows(state: dict[str, np.ndarray], result: xarray.DataTree, chain: int,
         column[:] = result[STATISTICS_GROUP][name].to_numpy()[chain]
     if not settings.is_discrete:
         statistics[:, STATISTICS.index("acceptance_rate")] = 1.0
+    tuning = result["tuning"].to_dataset()
+    state["seconds"] = np.array([float(tuning[name][chain]) for name in ("warmup_seconds", "sampling_seconds")])
     front = {"draws": draws, "statistics": statistics}
     cursors: Any = state["process.cursors"][0]
     for name, own in HISTORY.items():
-        front[own] = result["tuning"][name].to_numpy()[chain, : int(cursors["history_index"])]
+        front[own] = tuning[name].to_numpy()[chain, : int(cursors["history_index"])]
     if not len(state[f"records.{INTERVALS[0]}"]):
         averages = result["time_average"].to_dataset()
         for name, own in zip(("position", "position_squared", "functions", "duration"), INTERVALS, strict=True):

@@ -54,7 +54,13 @@ def move_log_likelihood_on_disk(
     try:
         labels = write_variables(store, GROUP, records, n_draws, compute)
         if labels is not None:
-            write_coordinates(store, GROUP, labels, n_draws, library_attributes(dict(result.attrs)))
+            write_coordinates(
+                store,
+                GROUP,
+                labels,
+                n_draws,
+                library_attributes({str(key): value for key, value in result.attrs.items()}),
+            )
     except OSError:
         raise
     except (Exception, KeyboardInterrupt) as error:
