@@ -1,4 +1,4 @@
-"""resume() and extend(): go on with a run that is on disk."""
+"""resume() and extend(): go on with a run that is on disk, or in a result."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.argument_checks import check_count
-from grhmc.diagnosis import record_diagnosis
+from grhmc.diagnosis import record_diagnosis, warn_again
 from grhmc.models.log_density import LogDensity
 from grhmc.models.path_functions import PathFunctionSet, compiled_functions, names_of
 from grhmc.results.checkpoint import CheckpointError
 from grhmc.run.chain import Chain
+from grhmc.run.compilation import announce_compilation
 from grhmc.run.draw_rows import lengthen
 from grhmc.run.executor_argument import ExecutorArgument, parse_executor
 from grhmc.run.interrupt import CtrlC
@@ -22,7 +23,10 @@ from grhmc.sampling import check_callback, check_model
 from grhmc.settings import RunSettings, StopRule
 from grhmc.storage.fingerprint import DifferentRunError, check_software
 from grhmc.storage.fingerprint import check_model as check_same_model
-from grhmc.storage.run_store import RunStore, SavedRun, load_run
+from grhmc.storage.in_result import CHECKPOINT, load_from_result
+from grhmc.storage.result import open_result
+from grhmc.storage.run_store import RunStore, is_complete, is_run, load_run
+from grhmc.storage.saved_run import SavedRun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,14 +81,20 @@ def resume(
         As of `sample`.
     """
     density = check_model(model)
-    saved = _load(store, density, path_functions)
+    place = _place(store)
+    saved = _checked(load_run(place), density, path_functions, place)
+    if is_complete(place, is_diagnosed=diagnose):
+        result = open_result(place)
+        if diagnose:
+            warn_again(result)
+        return result
     stop = saved.settings.stop if max_time is None else replace(saved.settings.stop, max_time=max_time)
     settings = replace(saved.settings, cores=cores, progress_bar=progress_bar, stop=stop)
-    return _go_on(os.fspath(store), density, saved, settings, path_functions, callback, diagnose, executor)
+    return _go_on(place, density, saved, settings, path_functions, callback, diagnose, executor)
 
 
 def extend(
-    store: str | os.PathLike[str],
+    store: str | os.PathLike[str] | xarray.DataTree,
     model: Any,
     *,
     draws: int,
@@ -98,12 +108,13 @@ def extend(
     progress_bar: bool = True,
     diagnose: bool = True,
 ) -> xarray.DataTree:
-    """Add draws to a run on disk, without another warm-up.
+    """Add draws to a run on disk, or to a result in memory, without another warm-up.
 
     Parameters
     ----------
-    store : path or URL
-        Of the run.
+    store : path, URL or xarray.DataTree
+        Of the run, which grows; or its result. That of a run without a store, perhaps read back from a file, stays as
+        it is.
     model : LogDensity, pymc.Model or bridgestan.StanModel
         The same as then.
     draws : int
@@ -126,7 +137,10 @@ def extend(
     """
     check_count("draws", draws, at_least=1)
     density = check_model(model)
-    saved = _load(store, density, path_functions)
+    stop = StopRule.parse(until, max_time, max_gradients)
+    place = _place_of(store) if hasattr(store, "children") else _place(store)
+    saved = load_from_result(store) if place is None else load_run(place)  # pyright: ignore[reportArgumentType]
+    saved = _checked(saved, density, path_functions, place or "the result")
     before = saved.settings
     settings = replace(
         before,
@@ -134,19 +148,42 @@ def extend(
         interval_draws=before.draws_per_interval,
         cores=cores,
         progress_bar=progress_bar,
-        stop=StopRule.parse(until, max_time, max_gradients),
+        stop=stop,
     )
-    return _go_on(os.fspath(store), density, saved, settings, path_functions, callback, diagnose, executor)
+    settings = replace(settings, most_intervals=_most_intervals(saved, settings))
+    return _go_on(place, density, saved, settings, path_functions, callback, diagnose, executor)
 
 
-def _load(store: str | os.PathLike[str], model: LogDensity, path_functions: PathFunctionSet | None) -> SavedRun:
-    """Read the run, and compare it with what there is now."""
+def _most_intervals(saved: SavedRun, settings: RunSettings) -> int | None:
+    """Joins intervals of time averages where nobody knows how many there will be, or they would be very many."""
+    few = 2 * settings.n_time_averages
+    if not settings.joins_intervals and not settings.stop.is_given and settings.n_intervals <= _MANY * few:
+        return None
+    present = max(int(state["process.cursors"]["interval_index"][0]) for state in saved.states)
+    return max(settings.most_intervals or few, present + present % 2)
+
+
+_MANY = 10
+
+
+def _place(store: Any) -> str:
     if not isinstance(store, str | os.PathLike):
         raise TypeError(f"store must be the path or URL of a run, got {store!r}")
-    place = os.fspath(store)
-    saved = load_run(place)
+    return os.fspath(store)  # pyright: ignore[reportReturnType]
+
+
+def _place_of(result: Any) -> str | None:
+    """The run in a store that a result was read from, if it was."""
+    source = result.encoding.get("source")
+    if CHECKPOINT in result.children or not isinstance(source, str) or not is_run(source):
+        return None
+    return source
+
+
+def _checked(saved: SavedRun, model: LogDensity, path_functions: PathFunctionSet | None, place: str) -> SavedRun:
+    """The run, once compared with what there is now."""
     check_software(saved.description["software"], place)
-    check_same_model(model, saved.description["model"], saved.starts, saved.values, place)
+    check_same_model(model, saved.description["model"], saved.points, saved.values, place)
     names = names_of(path_functions)
     if names != saved.function_names:
         raise DifferentRunError(
@@ -167,7 +204,7 @@ def _longer(saved: SavedRun, draws: int) -> int:
 
 
 def _go_on(
-    place: str,
+    place: str | None,
     model: LogDensity,
     saved: SavedRun,
     settings: RunSettings,
@@ -179,11 +216,18 @@ def _go_on(
     """Put the chains into their saved states, and go on to the end."""
     check_callback(callback)
     where = parse_executor(executor, settings.n_threads)
+    if where.make is not None and path_functions is not None:
+        raise ValueError("path_functions cannot be sent to other processes; leave out executor or path_functions")
+    if settings.progress_bar:
+        announce_compilation()
     with CtrlC() as ctrl_c, ctrl_c.raising():
-        store = RunStore(place, settings, model.dim, saved.epoch, rows_at_once=saved.description["rows_at_once"])
+        store = None
+        if place is not None:
+            store = RunStore(place, settings, model.dim, saved.epoch, rows_at_once=saved.description["rows_at_once"])
         chains = _restored_chains(model, saved, settings, path_functions, store)
-        store.write_settings(settings)
-        store.open_arrays()
+        if store is not None:
+            store.write_settings(settings)
+            store.open_arrays()
     return finish(
         Run(
             model,
@@ -196,6 +240,7 @@ def _go_on(
             store,
             callback,
             *where,
+            log_likelihood=saved.log_likelihood,
         )
     )
 
@@ -205,7 +250,7 @@ def _restored_chains(
     saved: SavedRun,
     settings: RunSettings,
     path_functions: PathFunctionSet | None,
-    store: RunStore,
+    store: RunStore | None,
 ) -> list[Chain]:
     stages = stages_of_run(saved.settings, model.dim)
     new_stages = stages_of_run(settings, model.dim)
@@ -217,13 +262,14 @@ def _restored_chains(
                 saved.settings,
                 stages,
                 index=index,
-                start=saved.starts[index],
+                start=saved.points[index],
                 state=state,
-                rows_at_once=store.rows_at_once,
+                rows_at_once=None if store is None else store.rows_at_once,
                 path_functions=compiled_functions(path_functions),
             )
         except (ValueError, TypeError, KeyError) as error:
-            raise CheckpointError(f"the state of chain {index} in {store.location} is damaged: {error}") from error
+            where = "the result" if store is None else store.location
+            raise CheckpointError(f"the state of chain {index} in {where} is damaged: {error}") from error
         lengthen(chain, settings, new_stages)
         chains.append(chain)
     return chains

@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from grhmc._terminal import format_count
 from grhmc.diagnosis.worst import Worst, worst_figures
 from grhmc.models.log_density import LogDensity
 from grhmc.results.constrained import constrained
 from grhmc.run.chain import Chain
+from grhmc.run.chain_snapshot import ChainSnapshot
 from grhmc.run.draw_rows import NO_LIMIT
+from grhmc.run.progress import format_seconds
+from grhmc.run.standing import Standing
 from grhmc.settings import StopRule
 from grhmc.storage.run_store import RunStore
 
@@ -97,6 +101,57 @@ class Looks:
         if self.is_met:
             attributes["stopped_by"] = self._words()
         return attributes
+
+    def standing(self, snapshots: Sequence[ChainSnapshot], elapsed_seconds: float) -> Standing | None:
+        """What the rules stand at, for progress; None without rules."""
+        rule = self._rule
+        if not rule.is_given:
+            return None
+        words, seconds = [], []
+        draws: int | None = self._n_draws
+        if rule.looks:
+            words.append(self._present_words())
+            draws = self._expected_draws()
+        if rule.max_gradients is not None:
+            spent = sum(snapshot.n_gradients for snapshot in snapshots)
+            words.append(f"{format_count(spent)} of {format_count(rule.max_gradients)} gradients")
+            seconds += [elapsed_seconds * max(0.0, rule.max_gradients / spent - 1.0)] if spent else []
+        if rule.max_time is not None:
+            words.append(f"ends after {format_seconds(rule.max_time)}")
+            seconds.append(max(0.0, rule.max_time - elapsed_seconds))
+        return Standing(", ".join(words), draws, min(seconds, default=None))
+
+    def _present_words(self) -> str:
+        """What was seen last, and what is wanted."""
+        if not self._seen:
+            return f"ESS and R-hat are known from {FIRST_LOOK} draws on"
+        look, worst, rule = self._seen[-1], self._seen[-1].worst, self._rule
+        ess = "" if rule.ess is None else f" of {rule.ess:g} wanted"
+        rhat = "" if rule.rhat is None else f", {rule.rhat:g} wanted"
+        return (
+            f"ESS {worst.ess:.0f}{ess} ({worst.ess_variable}) and R-hat {worst.rhat:.4f}{rhat} ({worst.rhat_variable}) "
+            f"at {look.draws} draws"
+        )
+
+    def _expected_draws(self) -> int | None:
+        """Draws of each chain at which the rule will be met, if ESS grows and R-hat - 1 falls in proportion."""
+        if not self._seen:
+            return None
+        look, rule = self._seen[-1], self._rule
+        factors = [1.0]
+        if rule.ess is not None:
+            factors.append(rule.ess / look.worst.ess if look.worst.ess > 0.0 else math.inf)
+        if rule.rhat is not None:
+            factors.append((look.worst.rhat - 1.0) / (rule.rhat - 1.0))
+        needed = look.draws * max(factors)
+        if not math.isfinite(needed):
+            return None
+        at, n_good = self._next, int(self._is_good(look.worst))
+        while at < min(needed, self._n_draws):
+            at = math.ceil(GROWTH * at)
+        for _ in range(LOOKS_IN_A_ROW - 1 - n_good):
+            at = math.ceil(GROWTH * at)
+        return min(at, self._n_draws)
 
     def _words(self) -> str:
         """What was met, and by how much it is uncertain."""

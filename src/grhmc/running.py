@@ -43,7 +43,8 @@ from grhmc.run.rate_of_user import error_of_rate
 from grhmc.run.remote import Workers
 from grhmc.run.snapshots import Watch
 from grhmc.settings import MCT, RunSettings
-from grhmc.storage.result import keep_variables_on_disk
+from grhmc.storage.in_result import add_checkpoint
+from grhmc.storage.kept_variables import keep_variables_on_disk, move_log_likelihood_on_disk
 from grhmc.storage.run_store import RunStore
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ class Run:
     control : Control
     log_likelihood : tuple of str
         Terms that the result is to have in a group of this name.
+    standing : str
+        What the rules that may end it stand at, in words.
     holds_warnings : bool
         Leave warnings in `caught`, rather than show them.
     caught : list of WarningMessage
@@ -97,6 +100,7 @@ class Run:
     executor_is_ours: bool = False
     control: Control = field(default_factory=Control)
     log_likelihood: tuple[str, ...] = ()
+    standing: str = ""
     holds_warnings: bool = False
     caught: list[warnings.WarningMessage] = field(default_factory=list)
 
@@ -142,7 +146,12 @@ def finish(run: Run) -> xarray.DataTree:
                 move_log_likelihood(result, run.model, run.log_likelihood, ctrl_c.raising)
                 keep_variables(result, run.kept)
             elif result is not None:
+                result = move_log_likelihood_on_disk(
+                    run.store, result, records, run.model, run.log_likelihood, ctrl_c.raising
+                )
                 result = keep_variables_on_disk(run.store, result, run.kept)
+                if failure is None and finished and not run.control.reason:
+                    run.store.mark_complete(is_diagnosed=run.diagnosis is not None)
             if failure is None and run.holds_warnings:
                 run.caught = caught
             elif failure is None:
@@ -161,7 +170,20 @@ def _build(run: Run, records: Sequence[ChainRecord], ctrl_c: CtrlC, looks: Looks
         return result_attributes(run.settings, run.chains) | looks.attributes() | _end(run.control)
 
     if run.store is None:
-        return build_whatever_fails(records, run.model, attrs, run.function_names, ctrl_c)
+        built = build_whatever_fails(records, run.model, attrs, run.function_names, ctrl_c)
+        if hasattr(built.result, "children"):
+            with contextlib.suppress(Exception):  # it cannot be extended then, and is whole all the same
+                add_checkpoint(
+                    built.result,
+                    records,
+                    run.chains,
+                    run.model,
+                    run.settings,
+                    run.function_names,
+                    run.kept,
+                    run.log_likelihood,
+                )
+        return built
     return result_from_store(run.store, run.chains, records, run.model, attrs, run.function_names, ctrl_c)
 
 
@@ -178,7 +200,9 @@ def _advance(run: Run, display: SteadyView, ctrl_c: CtrlC, looks: Looks) -> tupl
 
     def report() -> None:
         snapshots = watch()
-        display.update(snapshots)
+        standing = looks.standing(snapshots, time.monotonic() - began)
+        run.standing = "" if standing is None else standing.words
+        display.update(snapshots, standing)
         if ctrl_c.is_pressed:
             control.end(INTERRUPTED)
         elif max_time is not None and time.monotonic() > began + max_time:

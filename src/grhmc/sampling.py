@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -178,7 +179,7 @@ def sample(
     xarray.DataTree
         In ArviZ's schema: groups ``posterior``, ``sample_stats``, ``unconstrained_posterior``, ``time_average``,
         ``tuning``; ``observed_data`` and ``constant_data`` where the model knows them; with `save_warmup`,
-        ``warmup_posterior`` and ``warmup_sample_stats``.
+        ``warmup_posterior`` and ``warmup_sample_stats``; without `store`, ``checkpoint``, which `extend` goes on from.
 
     Raises
     ------
@@ -204,10 +205,6 @@ def sample(
             raise TypeError(f"{name} must be True or False, got {flag!r}")
     kept = parse_var_names(var_names, model)
     terms = parse_log_likelihood(log_likelihood, model)
-    if terms and store is not None:
-        raise ValueError(
-            "log_likelihood and store do not go together; call grhmc.compute_log_likelihood(result, model) afterwards"
-        )
     parsed_scale = ScaleSettings.parse(scale, model.dim)
     settings = RunSettings(
         draws=default_draws(draws, until),
@@ -231,6 +228,8 @@ def sample(
     where = parse_executor(executor, settings.n_threads)
     if where.make is not None and path_functions is not None:
         raise ValueError("path_functions cannot be sent to other processes; leave out executor or path_functions")
+    if settings.stop.is_given:  # nobody knows how long it will be
+        settings = replace(settings, interval_draws=1, most_intervals=2 * settings.n_time_averages)
     stages = stages_of_run(settings, model.dim)
     with CtrlC() as ctrl_c:
         with ctrl_c.raising():
@@ -238,7 +237,7 @@ def sample(
             chains_of_run = prepare(model, settings, stages, init, path_functions, on_disk)
             if on_disk is not None:
                 starts = np.array([chain.start for chain in chains_of_run])
-                on_disk.create(model, starts, kept, names_of(path_functions))
+                on_disk.create(model, starts, names_of(path_functions), kept, terms)
                 on_disk.save(chains_of_run)
         if ctrl_c.error is not None:  # it was raised where C code called back, and nobody heard of it
             raise ctrl_c.error

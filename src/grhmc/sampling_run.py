@@ -44,7 +44,7 @@ class SamplingRun:
     def __repr__(self) -> str:
         states = ", ".join(f"{chain.draws_done} of {chain.draws_total}" for chain in self.progress)
         state = "done" if self.is_done else "pausing" if self.is_pausing else "running"
-        return f"<SamplingRun: {state}; draws {states}>"
+        return f"<SamplingRun: {state}; draws {states}{'; ' * bool(self.standing)}{self.standing}>"
 
     @property
     def is_done(self) -> bool:
@@ -60,6 +60,11 @@ class SamplingRun:
     def progress(self) -> list[ChainSnapshot]:
         """Where each chain is."""
         return self._watch()
+
+    @property
+    def standing(self) -> str:
+        """What the rules that may end it stand at, in words; an empty string without rules."""
+        return self._run.standing
 
     def pause(self) -> None:
         """Have chains rest after their present trajectory, until `resume`. On workers: after their present stretch."""

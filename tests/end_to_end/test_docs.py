@@ -23,3 +23,15 @@ def test_long_runs(tmp_path, monkeypatch, capsys):
     assert "\n6000\n" in printed
     assert "ESS" in printed
     assert "SamplingRun: pausing" in printed
+
+
+@pytest.mark.nightly
+def test_cluster(tmp_path, monkeypatch):
+    import grhmc
+    import short_runs
+
+    pytest.importorskip("cloudpickle")
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "__main__", "grhmc": grhmc, "model": short_runs.model()}
+    exec(compile(code_of("cluster.md"), "cluster.md", "exec"), names)
+    assert "RayExecutor" in names

@@ -40,6 +40,7 @@ def test_the_result_is_a_datatree_with_arviz_groups(result: Any) -> None:
         "unconstrained_posterior",
         "time_average",
         "tuning",
+        "checkpoint",
         "warmup_posterior",
         "warmup_sample_stats",
     }

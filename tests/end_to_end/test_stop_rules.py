@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
+import re
 
 import numba
 import numpy as np
@@ -11,7 +13,10 @@ import pytest
 
 import grhmc
 import short_runs
-from grhmc.diagnosis.worst import worst_figures
+from grhmc.diagnosis.worst import Worst, worst_figures
+from grhmc.looks import GROWTH, Look, Looks
+from grhmc.run import progress
+from grhmc.settings import StopRule
 
 
 @numba.njit
@@ -52,6 +57,56 @@ def test_when_a_run_ends_does_not_depend_on_threads_or_the_store(tmp_path):
     np.testing.assert_array_equal(first["posterior"]["x"].to_numpy(), longer["posterior"]["x"].to_numpy()[:, :-50])
 
 
+def test_a_run_says_what_its_rule_stands_at(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
+    run(until={"ess": 5000, "rhat": 1.001}, max_gradients=10**6, max_time=1000, progress_bar=True)
+    lines = " ".join(capsys.readouterr().err.split())
+    assert re.search(
+        r"; ESS \d+ of 5000 wanted \(x\[[01]\]\) and R-hat 1\.\d{4}, 1\.001 wanted \(x\[[01]\]\) at \d+ draws, "
+        r"[\d.]+k of 1M gradients, ends after 16 min 40 s",
+        lines,
+    )
+
+
+def test_the_draws_that_a_rule_will_take_are_estimated():
+    result = run(until={"ess": 3000})
+    looks = json.loads(result.attrs["looks"])
+    seen = Looks(StopRule(ess=3000), grhmc.from_numba(correlated, 2), 100_000, None)
+    for look in looks[:-1]:
+        seen._seen.append(Look(look.pop("draws"), Worst(**look)))
+        seen._next = math.ceil(GROWTH * seen._seen[-1].draws)
+    expected = seen.standing([], 1.0)
+    assert expected is not None
+    assert expected.draws is not None
+    assert expected.draws == result["posterior"].sizes["draw"]
+    del seen._seen[-4:]
+    seen._next = math.ceil(GROWTH * seen._seen[-1].draws)
+    earlier = seen.standing([], 1.0)
+    assert earlier is not None
+    assert earlier.draws is not None
+    assert 0.5 < earlier.draws / expected.draws < 2.0
+
+
+def test_a_run_of_any_length_has_a_reasonable_number_of_averages():
+    result = run(until={"ess": 800}, draws=100_000)
+    averages, draws = result["time_average"], result["unconstrained_posterior"]["position"].to_numpy()
+    n_intervals = averages.sizes["interval"]
+    assert 50 <= n_intervals <= 100
+    durations = averages["duration"].to_numpy()
+    length = int(durations[0, 0])
+    assert np.all(durations == length)
+    expected = draws[:, : n_intervals * length].reshape(4, n_intervals, length, 2).mean(axis=2)
+    np.testing.assert_allclose(averages["position"], expected, atol=1e-12)
+    again = run(until={"ess": 800}, draws=100_000, cores=1)
+    np.testing.assert_array_equal(averages["position_squared"], again["time_average"]["position_squared"])
+
+
+def test_chains_of_different_lengths_have_averages_over_equal_ones():
+    averages = short_runs.sample(draws=10_000, max_gradients=3000)["time_average"]["duration"].to_numpy()
+    assert 25 <= averages.shape[1] <= 100
+    assert len(np.unique(averages)) == 1
+
+
 def test_a_rule_that_is_not_met_leaves_all_draws():
     result = run(until={"ess": 1e9}, draws=300)
     assert result["posterior"].sizes["draw"] == 300
@@ -75,9 +130,9 @@ def test_a_budget_of_gradients_is_kept_by_all_chains_alike(tmp_path):
 
 
 def test_a_run_ends_after_its_time():
-    result = short_runs.sample(draws=10**6, max_time=0.3, cores=2)
+    result = short_runs.sample(draws=10**6, max_time=1.0, cores=2)
     assert 0 < result["posterior"].sizes["draw"] < 10**6
-    assert result.attrs["stopped_by"] == "max_time=0.3"
+    assert result.attrs["stopped_by"] == "max_time=1"
     with pytest.raises(grhmc.SamplingError, match=r"max_time=1e-09 was reached before the first draw"):
         short_runs.sample(draws=10**6, tune=10**6, max_time=1e-9)
 

@@ -43,9 +43,9 @@ def _often(monkeypatch):
 
 
 def assert_same(first: Any, second: Any) -> None:
-    """Every group of both results has the same variables, labels and numbers, but for times."""
-    assert set(first.children) == set(second.children)
-    for group in first.children:
+    """Every group of both results has the same variables, labels and numbers, but for times and chains' states."""
+    assert set(first.children) - {"checkpoint"} == set(second.children) - {"checkpoint"}
+    for group in set(first.children) & set(second.children) - {"checkpoint"}:
         one, other = first[group].to_dataset(), second[group].to_dataset()
         assert set(one.data_vars) == set(other.data_vars), group
         assert set(one.coords) == set(other.coords), group
@@ -67,8 +67,9 @@ def assert_same(first: Any, second: Any) -> None:
         {"process": CONTINUOUS, "draws": 300, "save_warmup": True},
         {"scale": "mct", "draws": 20},
         {"var_names": ["b"], "cores": 2},
+        {"log_likelihood": "b", "save_warmup": True},
     ],
-    ids=["default", "warm-up kept", "continuous", "mct", "one variable"],
+    ids=["default", "warm-up kept", "continuous", "mct", "one variable", "log likelihood"],
 )
 def test_a_run_on_disk_is_the_run_in_memory(tmp_path, settings):
     in_memory = short_runs.sample(**settings)
@@ -180,9 +181,32 @@ def test_a_run_that_an_error_ended_is_readable_and_goes_on(tmp_path):
     assert_same(short_runs.sample(**settings), whole)
 
 
-def test_resuming_a_complete_run_gives_its_result(tmp_path):
-    stored = short_runs.sample(store=tmp_path / "run.zarr")
+def files_below(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """When each was written, and what it holds."""
+    return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_resuming_a_complete_run_gives_its_result_and_writes_nothing(tmp_path):
+    stored = short_runs.sample(store=tmp_path / "run.zarr", var_names=["b"])
+    before = files_below(tmp_path)
     assert_same(stored, grhmc.resume(tmp_path / "run.zarr", short_runs.model(), progress_bar=False))
+    assert files_below(tmp_path) == before
+
+
+def test_resuming_a_complete_run_warns_again(tmp_path):
+    settings: dict[str, Any] = {"store": tmp_path / "run.zarr", "draws": 30, "tune": 0, "init": [[-9.0] * 3, [9.0] * 3]}
+    with pytest.warns(grhmc.SamplingWarning) as first:
+        short_runs.sample(**settings)
+    with pytest.warns(grhmc.SamplingWarning) as again:
+        grhmc.resume(tmp_path / "run.zarr", short_runs.model(), progress_bar=False)
+    assert str(again[0].message) == str(first[0].message)
+    assert again[0].filename == __file__
+
+
+def test_a_complete_run_that_was_not_diagnosed_is_when_it_is_resumed(tmp_path):
+    short_runs.sample(store=tmp_path / "run.zarr", diagnose=False)
+    resumed = grhmc.resume(tmp_path / "run.zarr", short_runs.model(), progress_bar=False)
+    assert_same(short_runs.sample(), resumed)
 
 
 def test_an_extended_run_is_the_longer_run(tmp_path):
@@ -196,6 +220,16 @@ def test_an_extended_run_is_the_longer_run(tmp_path):
     assert extended.attrs["draws"] == 350
     again = grhmc.extend(tmp_path / "run.zarr", short_runs.model(), draws=50, progress_bar=False)
     assert again["posterior"].sizes["draw"] == 400
+
+
+def test_the_log_likelihood_grows_with_the_run(tmp_path):
+    settings: dict[str, Any] = {"log_likelihood": "b", "diagnose": False}
+    for first in (short_runs.sample(store=tmp_path / "run.zarr", **settings), short_runs.sample(**settings)):
+        extended = grhmc.extend(first, short_runs.model(), draws=50, progress_bar=False, diagnose=False)
+        assert set(extended["posterior"].data_vars) == {"a"}
+        np.testing.assert_array_equal(
+            extended["log_likelihood"]["b"].to_numpy(), short_runs.sample(draws=150)["posterior"]["b"].to_numpy()
+        )
 
 
 def test_an_extended_run_of_the_continuous_process_has_evenly_spaced_draws(tmp_path):

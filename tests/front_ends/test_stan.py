@@ -402,8 +402,6 @@ def test_without_a_log_likelihood_it_cannot_be_asked_for(normal, bounded):
         sample(bounded, log_likelihood="log_like")
     with pytest.raises(TypeError, match="log_likelihood must be True, False, or names"):
         sample(bounded, log_likelihood=3)
-    with pytest.raises(ValueError, match="log_likelihood and store do not go together"):
-        sample(bounded, log_likelihood=True, store="somewhere.zarr")
 
 
 def test_data_that_are_missing_are_named():

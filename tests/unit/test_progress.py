@@ -17,6 +17,7 @@ from grhmc.run.progress import (
     progress_view,
     summary_line,
 )
+from grhmc.run.standing import Standing
 
 SNAPSHOT = ChainSnapshot(
     chain=0,
@@ -310,3 +311,18 @@ def test_what_only_looks_like_a_notebook_gets_lines():
     with progress_view(True, Console(file=stream, force_jupyter=True)) as view:
         view.update(snapshots(**DONE))
     assert stream.getvalue().startswith("grhmc: 4 chains (finished)")
+
+
+def test_what_rules_stand_at_is_shown_and_the_time_left_goes_by_them():
+    chains = snapshots(2, warmup_done=1000, draws_done=200, draws_total=100_000, stage="sampling")
+    expected = Standing("ESS 210 of 400 wanted (b[1])", draws=400)
+    line = summary_line(chains, 12.0, 20.0, expected)
+    assert "12.0 s, about 20.0 s left; ESS 210 of 400 wanted (b[1])" in line
+    terminal = console(terminal=True, width=100)
+    terminal.print(progress_table(chains, 12.0, room=20, width=100, draws_per_second=20.0, standing=expected))
+    assert "ESS 210 of 400 wanted (b[1])" in written(terminal)
+    assert "about 20.0 s left" in written(terminal)
+    assert "about 5.0 s left" in summary_line(chains, 12.0, 20.0, Standing("ends after 17.0 s", 100_000, 5.0))
+    unknown = summary_line(chains, 12.0, 20.0, Standing("ESS and R-hat are known from 100 draws on"))
+    assert "left" not in unknown
+    assert "at most 5.0 s left" in summary_line(chains, 12.0, 20.0, Standing("", None, 5.0))

@@ -225,12 +225,25 @@ def record_diagnosis(result: xarray.DataTree, model: LogDensity | None) -> None:
     """
     report = diagnose(result, model)
     result.attrs[ATTRIBUTE] = report.to_json()
-    serious = [finding for finding in report.warnings if finding.code not in _ALREADY_WARNED_OF or model is None]
+    # Four frames up: whoever called `sample`.
+    _warn_of(result, report, is_model_checked=model is not None, stacklevel=4)
+
+
+def warn_again(result: xarray.DataTree) -> None:
+    """Warn of what was found when the run ended."""
+    report = _earlier_report(result)
+    if report is not None:
+        _warn_of(result, report, is_model_checked=False, stacklevel=4)
+
+
+def _warn_of(result: xarray.DataTree, report: Report, *, is_model_checked: bool, stacklevel: int) -> None:
+    """Warn once of what is serious in a run."""
+    serious = [finding for finding in report.warnings if finding.code not in _ALREADY_WARNED_OF or not is_model_checked]
     if not serious or "INTERRUPTED" in str(result.attrs.get("outcomes", "")):
         return
     lines = "\n".join(f"- {finding}" for finding in serious)
-    # Three frames up: whoever called `sample`.
-    warnings.warn(SamplingWarning(f"these draws are in doubt (grhmc.diagnose):\n{lines}", report), stacklevel=3)
+    message = f"these draws are in doubt (grhmc.diagnose):\n{lines}"
+    warnings.warn(SamplingWarning(message, report), stacklevel=stacklevel)
 
 
 def warn_of_several(reports: Mapping[str, Report]) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from grhmc.models.outputs import describe
 from grhmc.results.constrained import constrained
 from grhmc.results.descriptions import describe_group, process_of
+from grhmc.results.intervals import join_intervals
 from grhmc.results.side_by_side import side_by_side
 
 if TYPE_CHECKING:
@@ -286,12 +287,14 @@ def _data_groups(records: Sequence[ChainRecord], model: LogDensity) -> dict[str,
 def _time_average(
     records: Sequence[ChainRecord], coordinates: Mapping[str, Any], function_names: Sequence[str], process: str | None
 ) -> xarray.Dataset:
-    averages = [{name: rows for name, rows in record.time_average.items() if name != "functions"} for record in records]
+    longest = max(record.draws_per_interval for record in records)
+    averages = [join_intervals(record.time_average, longest // record.draws_per_interval) for record in records]
     coords = dict(coordinates)
     if function_names:
-        for average, record in zip(averages, records, strict=True):
-            average["functions"] = record.time_average["functions"]
         coords["function"] = list(function_names)
+    else:
+        for average in averages:
+            del average["functions"]
     n_intervals = min(len(average["duration"]) for average in averages)
     return _dataset(
         records,

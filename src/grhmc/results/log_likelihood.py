@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -101,17 +101,21 @@ def move_log_likelihood(
     try:
         result[GROUP] = _tree(_group(result, model, names, interruptible))
     except (Exception, KeyboardInterrupt) as error:
-        warnings.warn(
-            f"the result has no group {GROUP}: {describe(error)}; grhmc.compute_log_likelihood(result, model) tries "
-            "again",
-            stacklevel=3,
-        )
+        warn_of_missing_group(error)
         return
     for group in ("posterior", "warmup_posterior"):
         if group in result.children:
             kept = result[group].to_dataset().drop_vars([name for name in names if name in result[group].data_vars])
             used = {dim for variable in kept.data_vars.values() for dim in variable.dims} | {"chain", "draw"}
             result[group].dataset = kept.drop_dims([dim for dim in kept.dims if dim not in used])
+
+
+def warn_of_missing_group(error: BaseException) -> None:
+    """Warn that the group could not be computed."""
+    warnings.warn(
+        f"the result has no group {GROUP}: {describe(error)}; grhmc.compute_log_likelihood(result, model) tries again",
+        stacklevel=4,
+    )
 
 
 def _tree(group: xarray.Dataset) -> xarray.DataTree:
@@ -127,27 +131,35 @@ def _group(
     interruptible: Callable[[], AbstractContextManager[object]],
 ) -> xarray.Dataset:
     """The terms at the draws of a result, computed a piece at a time, or copied from its posterior."""
-    import xarray
-    from arviz_base import generate_dims_coords
-
     draws = result["unconstrained_posterior"]["position"].to_numpy()
     present = result["posterior"].data_vars if "posterior" in result.children else {}
     values = {name: present[name].to_numpy() for name in names if name in present}
     if len(values) < len(names):
         missing = [name for name in names if name not in values]
-        values |= _compute(model, missing, draws, interruptible)
+        values |= compute_terms(model, missing, draws, interruptible)
+    position = result["unconstrained_posterior"]
+    return labelled_terms({name: values[name] for name in names}, model, position["chain"].to_numpy()).assign_attrs(
+        position.attrs
+    )
+
+
+def labelled_terms(values: Mapping[str, np.ndarray], model: LogDensity, chains: Any) -> xarray.Dataset:
+    """Terms of shape (chains, draws, ...) of chains with these numbers, as a group."""
+    import xarray
+    from arviz_base import generate_dims_coords
+
     dims = {variable.name: variable.dims for variable in model.variables if variable.dims} | model.data_dims
-    labels = {"chain": result["unconstrained_posterior"]["chain"].to_numpy(), **model.coords}
+    labels = {"chain": chains, **model.coords}
     arrays, coords = {}, {}
-    for name in names:
+    for name, array in values.items():
         named = ["chain", "draw", *dims.get(name, ())]
-        axes, found = generate_dims_coords(values[name].shape, name, named, labels, check_conventions=False)
-        arrays[name] = (axes, values[name])
+        axes, found = generate_dims_coords(array.shape, name, named, labels, check_conventions=False)
+        arrays[name] = (axes, array)
         coords.update(found)
-    return xarray.Dataset(arrays, coords, attrs=dict(result["unconstrained_posterior"].attrs))
+    return xarray.Dataset(arrays, coords)
 
 
-def _compute(
+def compute_terms(
     model: LogDensity,
     names: Sequence[str],
     draws: np.ndarray,

@@ -25,3 +25,5 @@ class ChainRecord:
     outcome: Outcome
     n_draws: int
     """Of sampling: more than `draws` holds, where the others are on disk."""
+    draws_per_interval: int = 1
+    """Of time averages."""

@@ -41,6 +41,7 @@ from grhmc.run.chain_record import (
 from grhmc.run.cost import look_for_noise
 from grhmc.run.draw_rows import NO_LIMIT, draws_until_a_pause, make_room
 from grhmc.run.highest_place import go_to_highest
+from grhmc.run.intervals import draws_until_full, join_if_full
 from grhmc.run.kernel_settings import BEFORE_THE_FIRST_STAGE, StageStart, kernel_settings, write_kernel_settings
 from grhmc.run.rate_of_user import user_rate
 from grhmc.run.saved_chain import chain_to_arrays, restore_chain
@@ -186,8 +187,10 @@ class Chain:
         if n_left <= 0:
             self.outcome = Outcome.STOPPED
             return self.outcome
-        code = advance(self.process, self.records, min(n_gradients, n_left), draws_until_a_pause(self))
+        most_draws = min(draws_until_a_pause(self), draws_until_full(self))
+        code = advance(self.process, self.records, min(n_gradients, n_left), most_draws)
         self.seconds[int(not self.stage.is_warmup)] += time.perf_counter() - began
+        join_if_full(self)
         self.outcome = Outcome(code)
         self.is_whole = code in (Outcome.RUNNING, Outcome.STAGE_DONE)
         if self.outcome == Outcome.RUNNING and self.is_told_to_stop:

@@ -22,6 +22,18 @@ AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored", "n_non_fin
 
 _OF_THE_DISCRETE_PROCESS = "acceptance_rate"
 
+HISTORY = {
+    "history_time": "history_time",
+    "history_scale": "history_scale",
+    "history_centre": "history_centre",
+    "history_event_rate": "history_event_rate",
+    "history_metric_rank": "history_rank",
+    "history_smallest_eigenvalue": "history_smallest_eigenvalue",
+    "history_largest_eigenvalue": "history_largest_eigenvalue",
+    "history_n_gradients": "history_gradients",
+}
+"""Variables of the history of tuning, and the fields of `Records` that have them."""
+
 
 @dataclass
 class ChainCounts:
@@ -89,14 +101,7 @@ def tuning_record(chain: ChainState) -> dict[str, np.ndarray]:
         "n_warmup_bounces": np.array(int(warmup["n_bounces"])),
         "n_warmup_floored": np.array(int(warmup["n_floored"])),
         "n_warmup_non_finite": np.array(int(warmup["n_non_finite"])),
-        "history_time": records.history_time[:n_rows],
-        "history_scale": records.history_scale[:n_rows],
-        "history_centre": records.history_centre[:n_rows],
-        "history_event_rate": records.history_event_rate[:n_rows],
-        "history_metric_rank": records.history_rank[:n_rows],
-        "history_smallest_eigenvalue": records.history_smallest_eigenvalue[:n_rows],
-        "history_largest_eigenvalue": records.history_largest_eigenvalue[:n_rows],
-        "history_n_gradients": records.history_gradients[:n_rows],
+        **{name: getattr(records, own)[:n_rows] for name, own in HISTORY.items()},
     }
 
 
@@ -127,6 +132,7 @@ def chain_record(chain: ChainState) -> ChainRecord:
         sampling_seconds=float(chain.seconds[1]),
         outcome=chain.outcome,
         n_draws=chain.n_draws,
+        draws_per_interval=max(1, int(chain.process.settings.draws_per_interval[0])),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from grhmc._terminal import format_count
 from grhmc.run.chain_snapshot import ChainSnapshot
 from grhmc.run.notebook import NotebookOutput, notebook_output
 from grhmc.run.recent_rate import RecentRate
+from grhmc.run.standing import Standing
 
 LINE_SECONDS = 5.0
 """Between two plain lines."""
@@ -28,8 +30,8 @@ _REDRAW_SECONDS = 0.1
 class ProgressView(Protocol):
     """A context manager that is told from time to time where the chains are."""
 
-    def update(self, snapshots: Sequence[ChainSnapshot]) -> None:
-        """Take note of where the chains are; call it as often as you like."""
+    def update(self, snapshots: Sequence[ChainSnapshot], standing: Standing | None = None) -> None:
+        """Take note of where the chains are, and the rules that may end the run; call it as often as you like."""
         ...
 
     def __enter__(self) -> ProgressView: ...
@@ -91,9 +93,9 @@ class SteadyView:
     def __exit__(self, *error: Any) -> None:
         self._try(lambda view: view.__exit__(*error))
 
-    def update(self, snapshots: Sequence[ChainSnapshot]) -> None:
+    def update(self, snapshots: Sequence[ChainSnapshot], standing: Standing | None = None) -> None:
         """As that of the view."""
-        self._try(lambda view: view.update(snapshots))
+        self._try(lambda view: view.update(snapshots, standing))
 
     def _try(self, show: Callable[[ProgressView], object]) -> None:
         if self._view is None:
@@ -110,6 +112,7 @@ class _View:
 
     def __init__(self) -> None:
         self._snapshots: Sequence[ChainSnapshot] = ()
+        self._standing: Standing | None = None
         self._rate = RecentRate()
         self._began = self._shown = time.perf_counter()
 
@@ -125,8 +128,8 @@ class _View:
     ) -> None:
         self._close()
 
-    def update(self, snapshots: Sequence[ChainSnapshot]) -> None:
-        self._snapshots = list(snapshots)
+    def update(self, snapshots: Sequence[ChainSnapshot], standing: Standing | None = None) -> None:
+        self._snapshots, self._standing = list(snapshots), standing
         self._rate.observe(self._elapsed(), _done(self._snapshots))
         if time.perf_counter() - self._shown >= self._spacing_seconds:
             self._shown = time.perf_counter()
@@ -144,6 +147,9 @@ class _View:
     def _per_second(self) -> float:
         return self._rate.per_second(self._elapsed(), _done(self._snapshots))
 
+    def _progress_table(self, room: int, width: int) -> Table:
+        return progress_table(self._snapshots, self._elapsed(), room, width, self._per_second(), self._standing)
+
 
 class _Silent(_View):
     """Shows nothing."""
@@ -159,7 +165,7 @@ class _PlainLines(_View):
         self._console = console
 
     def _show(self) -> None:
-        line = summary_line(self._snapshots, self._elapsed(), self._per_second())
+        line = summary_line(self._snapshots, self._elapsed(), self._per_second(), self._standing)
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _close(self) -> None:
@@ -190,8 +196,8 @@ class _LiveTable(_View):
 
     def _table(self) -> Table:
         # A live display must not be taller than the terminal.
-        room = max(0, self._console.height - _OTHER_LINES)
-        return progress_table(self._snapshots, self._elapsed(), room, self._console.width, self._per_second())
+        room = max(0, self._console.height - _OTHER_LINES - (self._standing is not None))
+        return self._progress_table(room, self._console.width)
 
 
 class _NotebookTable(_View):
@@ -204,7 +210,7 @@ class _NotebookTable(_View):
         self._output = output
 
     def _show(self) -> None:
-        table = progress_table(self._snapshots, self._elapsed(), _NOTEBOOK_CHAINS, _NOTEBOOK_WIDTH, self._per_second())
+        table = self._progress_table(_NOTEBOOK_CHAINS, _NOTEBOOK_WIDTH)
         text = io.StringIO()
         Console(file=text, width=_NOTEBOOK_WIDTH, force_terminal=False, force_jupyter=False).print(table)
         self._output(text.getvalue())
@@ -226,16 +232,18 @@ def progress_table(
     room: int,
     width: int = 80,
     draws_per_second: float | None = None,
+    standing: Standing | None = None,
 ) -> Table:
     """Table of at most `room` chains, the unfinished ones first if not all fit, and of all together."""
     shown = list(snapshots)
     if len(shown) > room:
         shown = sorted(shown, key=lambda snapshot: (snapshot.finished, snapshot.chain))[:room]
-    caption = f"{format_seconds(elapsed_seconds)}{_remaining(snapshots, elapsed_seconds, draws_per_second)}"
+    left = _remaining(snapshots, elapsed_seconds, draws_per_second, standing)
+    caption = f"{format_seconds(elapsed_seconds)}{left}"
     if len(shown) < len(snapshots):
         n_finished = sum(snapshot.finished for snapshot in snapshots)
         caption += f"; {n_finished} of {len(snapshots)} chains finished, {len(shown)} shown"
-    caption += "".join(f"\n{hint}" for hint in _first_hint(snapshots))
+    caption += "".join(f"\n{words}" for words in _words(standing) + _first_hint(snapshots))
     table = Table(box=None, caption=caption, caption_justify="left", pad_edge=False)
     table.add_column("chain", justify="right", no_wrap=True)
     table.add_column("progress", min_width=8, max_width=24, ratio=1)
@@ -245,7 +253,7 @@ def progress_table(
     for snapshot in shown:
         table.add_row(
             str(snapshot.chain),
-            _bar(snapshot.done, snapshot.total),
+            _bar(snapshot.done, _total(snapshot, standing)),
             *(cell(snapshot) for cell in columns.values()),
             style="red" if snapshot.n_diverging else None,
         )
@@ -253,7 +261,7 @@ def progress_table(
         together = _together(snapshots, elapsed_seconds)
         table.add_row(
             "all",
-            _bar(sum(s.done for s in snapshots), sum(s.total for s in snapshots)),
+            _bar(sum(s.done for s in snapshots), sum(_total(s, standing) for s in snapshots)),
             *(together.get(name, "") for name in columns),
         )
     return table
@@ -294,7 +302,10 @@ def _together(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float) -> dic
 
 
 def summary_line(
-    snapshots: Sequence[ChainSnapshot], elapsed_seconds: float, draws_per_second: float | None = None
+    snapshots: Sequence[ChainSnapshot],
+    elapsed_seconds: float,
+    draws_per_second: float | None = None,
+    standing: Standing | None = None,
 ) -> str:
     """All chains in one line of plain text."""
     n_chains = len(snapshots)
@@ -308,8 +319,8 @@ def summary_line(
         f"grhmc: {n_chains} chain{'s' * (n_chains != 1)} ({where}), {together['draws']} draws after "
         f"{together['warm-up']} of warm-up, {format_count(n_gradients)} gradients, "
         f"{format_count(_speed(n_gradients, seconds))}/s per core, {together['diverging']} diverging, "
-        f"{format_seconds(elapsed_seconds)}{_remaining(snapshots, elapsed_seconds, draws_per_second)}"
-        + "".join(f"; {hint}" for hint in _first_hint(snapshots))
+        f"{format_seconds(elapsed_seconds)}{_remaining(snapshots, elapsed_seconds, draws_per_second, standing)}"
+        + "".join(f"; {words}" for words in _words(standing) + _first_hint(snapshots))
     )
 
 
@@ -336,11 +347,33 @@ def _done(snapshots: Sequence[ChainSnapshot]) -> int:
     return sum(snapshot.done for snapshot in snapshots)
 
 
-def _remaining(snapshots: Sequence[ChainSnapshot], elapsed_seconds: float, draws_per_second: float | None) -> str:
+def _words(standing: Standing | None) -> list[str]:
+    return [] if standing is None else [standing.words]
+
+
+def _total(snapshot: ChainSnapshot, standing: Standing | None) -> int:
+    """Draws to make, as far as is known."""
+    if standing is None or standing.draws is None:
+        return snapshot.total
+    return max(snapshot.done, min(snapshot.total, snapshot.warmup_total + standing.draws))
+
+
+def _remaining(
+    snapshots: Sequence[ChainSnapshot],
+    elapsed_seconds: float,
+    draws_per_second: float | None,
+    standing: Standing | None = None,
+) -> str:
     """Guess at the time left, once there is something to go by; at the mean rate so far unless another is given."""
-    done, total = _done(snapshots), sum(snapshot.total for snapshot in snapshots)
-    if elapsed_seconds < 2.0 or done >= total:
+    done, total = _done(snapshots), sum(_total(snapshot, standing) for snapshot in snapshots)
+    if elapsed_seconds < 2.0 or all(snapshot.finished for snapshot in snapshots) or done >= total:
         return ""
     if done == 0:
         return "; no draw yet (the first run on a machine compiles for up to a minute)"
-    return f", about {format_seconds((total - done) / (draws_per_second or done / elapsed_seconds))} left"
+    left = (total - done) / (draws_per_second or done / elapsed_seconds)
+    if standing is None:
+        return f", about {format_seconds(left)} left"
+    most = math.inf if standing.seconds is None else standing.seconds
+    if standing.draws is None:
+        return f", at most {format_seconds(most)} left" if most < math.inf else ""
+    return f", about {format_seconds(min(left, most))} left"

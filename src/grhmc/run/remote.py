@@ -25,7 +25,7 @@ from grhmc.run.chain import Chain
 from grhmc.run.control import Control
 from grhmc.run.executors import FIRST_BLOCK_GRADIENTS, POLL_SECONDS, Keeper, KeepsNothing, Report, next_block
 from grhmc.run.restored_chain import restored_chain
-from grhmc.run.saved_chain import chain_to_arrays, restore_chain, take_draws
+from grhmc.run.saved_chain import Known, chain_to_arrays, restore_chain, take_draws
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
@@ -117,6 +117,7 @@ def advance_stretch(stretch: Stretch) -> Answer:
         rows_at_once=stretch.n_draws,
     )
     chain.pauses_at, chain.most_gradients = stretch.pauses_at, stretch.most_gradients
+    known = _known(chain)
     end, n_gradients = time.monotonic() + stretch.seconds, FIRST_BLOCK_GRADIENTS
     while not chain.is_paused and chain.n_draws - chain.n_stored < stretch.n_draws:
         began = time.monotonic()
@@ -124,7 +125,14 @@ def advance_stretch(stretch: Stretch) -> Answer:
             break
         n_gradients = next_block(n_gradients, time.monotonic() - began)
     error = model.take_exception() if chain.outcome == Outcome.DENSITY_RAISED else None
-    return Answer(chain_to_arrays(chain, must_be_whole=False), chain.outcome, _portable(error))
+    return Answer(chain_to_arrays(chain, known=known, must_be_whole=False), chain.outcome, _portable(error))
+
+
+def _known(chain: Chain) -> Known:
+    """Rows of intervals and history that the other side has as well."""
+    cursors = chain.process.cursors[0]
+    n_intervals = 0 if chain.stage.is_warmup or chain.settings.joins_intervals else int(cursors.interval_index)
+    return Known(0, n_intervals, int(cursors.history_index))
 
 
 def _portable(error: BaseException | None) -> BaseException | None:
@@ -218,7 +226,9 @@ class Workers:
         n_rows = max(1, _BYTES_OF_DRAWS // (8 * chain.model.dim))
         if chain.rows_at_once is not None:
             n_rows = min(n_rows, chain.rows_at_once - (chain.n_draws - chain.n_stored))
-        state = chain_to_arrays(chain, with_draws=False)
+        known = _known(chain)
+        known = known._replace(history=max(0, known.history - 1))  # when the next row is due depends on the last one
+        state = chain_to_arrays(chain, with_draws=False, known=known)
         size = sum(array.nbytes for array in state.values())
         stretch = Stretch(
             key=self._key,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -37,11 +37,33 @@ _OWN_ARRAYS = ("rng", "outcome", "integrator", *_SCALARS, *_VECTORS)
 
 _OF_DRAWS = ("draws", "statistics")
 
+_OF_WARMUP = ("process.draw_sample.positions", "process.draw_sample.gradients")
+# Large, and of no use once sampling has begun.
+
 _GOES_ON = (Outcome.INTERRUPTED, Outcome.WAITING)
 # Saved as RUNNING: a chain at the end of its stage finds so again.
 
 
-def chain_to_arrays(chain: ChainState, *, with_draws: bool = True, must_be_whole: bool = True) -> dict[str, np.ndarray]:
+class Known(NamedTuple):
+    """Rows of a chain's records, from the first on, that who is to read its state has already.
+
+    Attributes
+    ----------
+    draws, intervals, history : int
+        Draws of sampling in memory, intervals of time averages, and rows of tuning history.
+    """
+
+    draws: int = 0
+    intervals: int = 0
+    history: int = 0
+
+
+NOTHING_KNOWN = Known()
+
+
+def chain_to_arrays(
+    chain: ChainState, *, with_draws: bool = True, known: Known = NOTHING_KNOWN, must_be_whole: bool = True
+) -> dict[str, np.ndarray]:
     """The chain's whole state, and those rows of its records that were written and are in memory, by name.
 
     Parameters
@@ -49,6 +71,8 @@ def chain_to_arrays(chain: ChainState, *, with_draws: bool = True, must_be_whole
     chain : Chain
     with_draws : bool
         False leaves out the draws of sampling and their statistics, as if they had been handed over.
+    known : Known
+        Rows to leave out.
     must_be_whole : bool
         False: to look at only, where the chain cannot go on.
 
@@ -59,24 +83,29 @@ def chain_to_arrays(chain: ChainState, *, with_draws: bool = True, must_be_whole
     """
     if must_be_whole and not chain.is_whole:
         raise RuntimeError(f"chain {chain.index} was stopped within a step ({chain.outcome.name}) and cannot be saved")
-    arrays = {f"process.{name}": array.copy() for name, array in walk_arrays(chain.process)}
+    parts = {f"process.{name}": array for name, array in walk_arrays(chain.process)}
+    if not chain.stage.is_warmup:
+        for name in _OF_WARMUP:
+            del parts[name]
+    arrays = {name: array.copy() for name, array in parts.items()}
     arrays["process.density.stop"][:] = GO_ON
-    arrays |= {f"records.{name}": rows.copy() for name, rows in _written_rows(chain).items()}
+    for name, rows in _written_rows(chain).items():
+        n_known = _n_known(name, known) if with_draws or name not in _OF_DRAWS else len(rows)
+        arrays[f"records.{name}"] = rows[n_known:].copy()
     arrays["rng"] = generator_to_array(chain.process.rng)
     arrays["outcome"] = np.array(int(Outcome.RUNNING if chain.outcome in _GOES_ON else chain.outcome))
     arrays["integrator"] = np.array(tuple(TABLEAUS).index(chain.integrator))
     arrays |= {name: np.array(getattr(chain, name)) for name in (*_SCALARS, *_VECTORS)}
     if not with_draws:
         arrays["n_stored"] = np.array(chain.n_draws)
-        for name in _OF_DRAWS:
-            arrays[f"records.{name}"] = arrays[f"records.{name}"][:0]
     return arrays
 
 
 def restore_chain(chain: ChainState, arrays: dict[str, np.ndarray], *, with_draws: bool = True) -> None:
     """Put a chain made with the same model, settings and stages into a saved state; see `Chain.restore`.
 
-    Without draws, those that it has stay, and `take_draws` adds new ones.
+    Without draws, those that it has stay, and `take_draws` adds new ones. Rows of records that were left out stay as
+    they are.
     """
     missing = [name for name in _OWN_ARRAYS if name not in arrays]
     if missing:
@@ -90,7 +119,8 @@ def restore_chain(chain: ChainState, arrays: dict[str, np.ndarray], *, with_draw
     if chain.stage_index >= 0 and chain.stage.scale.tuner == MCT:
         renew_crossing_time_tuner(chain.process, chain.stage.scale)
     for name, array in walk_arrays(chain.process):
-        array[...] = _saved(arrays, f"process.{name}", array.shape)
+        if f"process.{name}" in arrays or chain.stage.is_warmup or f"process.{name}" not in _OF_WARMUP:
+            array[...] = _saved(arrays, f"process.{name}", array.shape)
     make_room(chain)
     if not with_draws:
         chain.n_stored = n_stored
@@ -98,7 +128,9 @@ def restore_chain(chain: ChainState, arrays: dict[str, np.ndarray], *, with_draw
         chain.process.cursors.first_row = chain.n_warmup_rows - chain.n_stored
     for name, rows in _written_rows(chain).items():
         if with_draws or name not in _OF_DRAWS:
-            rows[...] = _saved(arrays, f"records.{name}", rows.shape)
+            n_new = len(arrays.get(f"records.{name}", ()))
+            new = _saved(arrays, f"records.{name}", (min(n_new, len(rows)), *rows.shape[1:]))
+            rows[len(rows) - n_new :] = new
     restore_generator(chain.process.rng, arrays["rng"])
     chain.outcome = Outcome(int(arrays["outcome"]))
     chain.is_whole = True
@@ -110,6 +142,14 @@ def take_draws(chain: ChainState, arrays: dict[str, np.ndarray]) -> None:
         new = arrays[f"records.{name}"]
         end = chain.n_warmup_rows + chain.n_draws - chain.n_stored
         getattr(chain.records, name)[end - len(new) : end] = new
+
+
+def _n_known(name: str, known: Known) -> int:
+    if name in _OF_DRAWS:
+        return known.draws
+    if name in INTERVALS:
+        return known.intervals
+    return known.history if name.startswith("history_") else 0
 
 
 def _saved(arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -79,6 +79,9 @@ class RunSettings:
         When the run may end before all draws are made.
     interval_draws : int or None
         Draws that one interval of time averages spans. None: so many that there are `n_time_averages` at most.
+    most_intervals : int or None
+        When there are so many, an even number, neighbours are joined, and those to come span twice as many draws. None:
+        they are not, and all draws have room.
     """
 
     draws: int = 1000
@@ -100,6 +103,7 @@ class RunSettings:
     limits: StepLimits = field(default_factory=StepLimits)
     stop: StopRule = field(default_factory=StopRule)
     interval_draws: int | None = None
+    most_intervals: int | None = None
 
     def __post_init__(self) -> None:
         check_count("draws", self.draws, at_least=1)
@@ -184,10 +188,15 @@ class RunSettings:
 
     @property
     def draws_per_interval(self) -> int:
-        """Draws that one interval of time averages spans."""
+        """Draws that one interval of time averages spans, when sampling begins."""
         return self.interval_draws or math.ceil(self.draws / self.n_time_averages)
 
     @property
     def n_intervals(self) -> int:
-        """Complete intervals of time averages."""
-        return self.draws // self.draws_per_interval
+        """Complete intervals of time averages that there is room for."""
+        return self.most_intervals or self.draws // self.draws_per_interval
+
+    @property
+    def joins_intervals(self) -> bool:
+        """Whether intervals become longer as the run does."""
+        return self.most_intervals is not None

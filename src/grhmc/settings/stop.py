@@ -62,6 +62,11 @@ class StopRule:
         return cls(until.get("ess"), until.get("rhat"), max_time, max_gradients)
 
     @property
+    def is_given(self) -> bool:
+        """Whether there is any."""
+        return self != StopRule()
+
+    @property
     def looks(self) -> bool:
         """Whether draws must be looked at on the way."""
         return self.ess is not None or self.rhat is not None

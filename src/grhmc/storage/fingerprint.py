@@ -90,14 +90,17 @@ def check_model(
                 f"{_short(written.get(name))}"
             )
     found = values_at(model, points)
-    size = np.abs(values).max(axis=1, keepdims=True)
-    differs = ~(np.abs(found - values) <= _AGREE * size)
+    size = np.maximum(np.abs(values).max(axis=1, keepdims=True), np.abs(found).max(axis=1, keepdims=True))
+    differs = ~(np.abs(found[:, : values.shape[1]] - values) <= _AGREE * size)
     if differs.any():
         chain = int(np.flatnonzero(differs.any(axis=1))[0])
+        before, now = values[chain], found[chain]
+        has_gradient = len(before) > 1
+        where = "where chain {} started" if has_gradient else "at the last draw of chain {}"
         raise DifferentRunError(
-            f"the model is not that of {place}, or has other data: where chain {chain} started its log density is "
-            f"{found[chain, 0]:.10g} with a gradient of norm {np.linalg.norm(found[chain, 1:]):.6g}, there it was "
-            f"{values[chain, 0]:.10g} with {np.linalg.norm(values[chain, 1:]):.6g}"
+            f"the model is not that of {place}, or has other data: {where.format(chain)} its log density is "
+            f"{now[0]:.10g} with a gradient of norm {np.linalg.norm(now[1:]):.6g}, there it was {before[0]:.10g}"
+            + (f" with {np.linalg.norm(before[1:]):.6g}" if has_gradient else "")
         )
 
 

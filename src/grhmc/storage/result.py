@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -19,8 +20,10 @@ from grhmc.results.datatree import (
     warmup_groups,
 )
 from grhmc.results.descriptions import describe_group, process_of
+from grhmc.results.log_likelihood import GROUP
 from grhmc.results.record import ChainRecord
 from grhmc.storage.arrays import create_draw_array, set_lengths
+from grhmc.storage.folders import folder_at
 from grhmc.storage.run_store import POSITION, STATISTICS_GROUP, RunStore
 
 if TYPE_CHECKING:
@@ -63,7 +66,9 @@ def write_result(
     shape = (len(records), n_draws, model.dim)
     coordinates = {POSITION: unconstrained_group(records, model, np.broadcast_to(0.0, shape))}  # for its labels
     coordinates[STATISTICS_GROUP] = coordinates[POSITION].drop_dims("unconstrained")
-    template = _write_variables(store, records, model, n_draws, failed, interruptible)
+    template, counts = _write_posterior(store, records, model, n_draws, interruptible)
+    for name, count in counts.items():
+        failed[name] = failed.get(name, 0) + count
     if template is not None:
         coordinates[POSTERIOR] = template
     storable = storable_attributes(attrs, failed)
@@ -74,7 +79,7 @@ def write_result(
         group.attrs.update(library)
         _write(store, name, group, "w")
     for name, group in coordinates.items():
-        _write_coordinates(store, name, group, n_draws, library)
+        write_coordinates(store, name, group, n_draws, library)
     root = store.root()
     descriptions = describe_group("sample_stats", process)
     for name, array in root[STATISTICS_GROUP].arrays():  # pyright: ignore[reportAttributeAccessIssue]
@@ -99,7 +104,7 @@ def open_result(location: str | os.PathLike[str]) -> xarray.DataTree:
     )
     kept = tree.attrs.get(_KEPT_CHAINS)
     if kept is not None:
-        for name in (POSITION, STATISTICS_GROUP, POSTERIOR):
+        for name in (POSITION, STATISTICS_GROUP, POSTERIOR, GROUP):
             if name in tree.children:
                 tree[name].dataset = tree[name].to_dataset().isel(chain=list(kept))
     return tree
@@ -113,6 +118,8 @@ def loaded_part(result: xarray.DataTree) -> xarray.DataTree:
     draws = result[POSITION]["position"]
     thinning = max(1, -(-draws.size // _MOST_NUMBERS))
     part = result.copy()
+    if GROUP in part.children:  # of the run before it was extended
+        del part[GROUP]
     if thinning > 1:
         for name in (POSITION, STATISTICS_GROUP, POSTERIOR):
             if name in part.children:
@@ -127,27 +134,15 @@ def loaded_part(result: xarray.DataTree) -> xarray.DataTree:
 _MOST_NUMBERS = 2**25
 
 
-def keep_variables_on_disk(store: RunStore, result: Any, names: tuple[str, ...] | None) -> xarray.DataTree:
-    """The result, whose groups ``posterior`` and ``warmup_posterior`` hold these variables only; None: all."""
-    if names is None:
-        return result
-    root = store.root()
-    for group in (POSTERIOR, f"warmup_{POSTERIOR}"):
-        if group in result.children:
-            for name in result[group].data_vars:
-                if name not in names:
-                    del root[f"{group}/{name}"]
-            unused = set(result[group].coords) - set(result[group].to_dataset()[list(names)].coords)
-            for label in unused:
-                del root[f"{group}/{label}"]
-    store.consolidate()
-    return open_result(store.location)
-
-
 def write_attribute(store: RunStore, name: str, value: str) -> None:
-    """Add an attribute to the root of a result on disk."""
-    store.root().attrs[name] = value
-    store.consolidate()
+    """Add an attribute to the root of a result on disk.
+
+    In zarr's own file, which has the descriptions of all arrays as well: these need not be collected again.
+    """
+    folder = folder_at(store.location)
+    metadata = json.loads(folder.read("zarr.json"))
+    metadata["attributes"][name] = value
+    folder.write("zarr.json", json.dumps(metadata).encode())
 
 
 def _write(store: RunStore, name: str, group: xarray.Dataset, mode: Literal["w", "a"]) -> None:
@@ -158,7 +153,7 @@ def _write(store: RunStore, name: str, group: xarray.Dataset, mode: Literal["w",
     group.to_zarr(store.location, group=name, mode=mode, zarr_format=3, consolidated=False)
 
 
-def _write_coordinates(
+def write_coordinates(
     store: RunStore, name: str, group: xarray.Dataset, n_draws: int, library: Mapping[str, Any]
 ) -> None:
     """Write the labels along the dimensions of a group whose arrays are there, and how many draws these have."""
@@ -174,56 +169,81 @@ def _write_coordinates(
     set_lengths(store.location, store.root()[name], n_draws)  # pyright: ignore[reportArgumentType]
 
 
-def _write_variables(
+def _write_posterior(
     store: RunStore,
     records: Sequence[ChainRecord],
     model: LogDensity,
     n_draws: int,
-    failed: dict[str, int],
     interruptible: Callable[[], AbstractContextManager[object]],
-) -> xarray.Dataset | None:
-    """Compute the model's variables, a piece of the draws at a time; the group with its labels, or None.
+) -> tuple[xarray.Dataset | None, dict[str, int]]:
+    """Write the model's variables; their labels, and how often which could not be computed."""
+    counts: dict[int, dict[str, int]] = {}  # by piece: one may be computed twice
+    n_pieces = len(records) * max(1, -(-n_draws // store.rows_at_once))
+    seen = 0
 
-    Adds to `failed`. A variable of integers is real from the first piece on that has NaN.
+    def compute(record: ChainRecord, draws: np.ndarray) -> xarray.Dataset | None:
+        nonlocal seen
+        piece: dict[str, int] = {}
+        part = posterior_group(POSTERIOR, [record], model, draws[np.newaxis], piece, interruptible)
+        counts[seen % n_pieces] = piece
+        seen += 1
+        return part
+
+    template = write_variables(store, POSTERIOR, records, n_draws, compute)
+    total: dict[str, int] = {}
+    for piece in counts.values():
+        for name, count in piece.items():
+            total[name] = total.get(name, 0) + count
+    return template, total
+
+
+def write_variables(
+    store: RunStore,
+    name: str,
+    records: Sequence[ChainRecord],
+    n_draws: int,
+    compute: Callable[[ChainRecord, np.ndarray], xarray.Dataset | None],
+) -> xarray.Dataset | None:
+    """Write a group of what is computed from draws, a piece of these at a time; what its labels are, or None.
+
+    `compute` is called with a chain's record and some of its draws, shape (draws, dim); where it gives None there is no
+    such group. A variable of integers is real from the first piece on that has NaN.
     """
     root = store.root()
-    if POSTERIOR in root:
-        del root[POSTERIOR]
+    if name in root:
+        del root[name]
     types: dict[str, np.dtype[Any]] = {}
     rows = store.rows_at_once
     template: xarray.Dataset | None = None
-    while True:
-        counts: dict[str, int] = {}
-        group, arrays, is_complete = root.create_group(POSTERIOR, overwrite=True), {}, True
+    is_complete = False
+    while not is_complete:
+        group, arrays, is_complete = root.create_group(name, overwrite=True), {}, True
         for record in records:
             for first in range(0, max(n_draws, 1), rows):
                 draws = store.draws_of(record.chain, first, min(first + rows, n_draws))
-                part = posterior_group(POSTERIOR, [record], model, draws[np.newaxis], counts, interruptible)
+                part = compute(record, draws)
                 if part is None:
-                    del root[POSTERIOR]
+                    del root[name]
                     return None
-                for name, values in part.data_vars.items():
-                    dtype = np.result_type(types.get(str(name), values.dtype), values.dtype)
-                    is_complete &= types.setdefault(str(name), dtype) == dtype
-                    types[str(name)] = dtype
-                    if name not in arrays:
-                        arrays[name] = create_draw_array(
+                for variable, values in part.data_vars.items():
+                    label = str(variable)
+                    dtype = np.result_type(types.get(label, values.dtype), values.dtype)
+                    is_complete &= types.setdefault(label, dtype) == dtype
+                    types[label] = dtype
+                    if label not in arrays:
+                        arrays[label] = create_draw_array(
                             group,
-                            str(name),
+                            label,
                             shape=(store.settings.chains, n_draws, *values.shape[2:]),
                             dims=[str(dim) for dim in values.dims],
                             dtype=dtype,
                             rows=rows,
                             attributes=values.attrs,
                         )
-                    if arrays[name].dtype == dtype:
-                        arrays[name][record.chain, first : first + len(draws)] = values.to_numpy()[0]
+                    if arrays[label].dtype == dtype:
+                        arrays[label][record.chain, first : first + len(draws)] = values.to_numpy()[0]
                 if template is None:
                     template = part
-        if is_complete:
-            break
-    for name, count in counts.items():
-        failed[name] = failed.get(name, 0) + count
     if template is None:
         return None
     labels = template.drop_vars(list(template.data_vars)).drop_dims(["chain", "draw"], errors="ignore")

@@ -8,7 +8,6 @@ import json
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,9 +23,10 @@ from grhmc.run.draw_rows import hand_over
 from grhmc.settings import RunSettings
 from grhmc.storage.arrays import create_draw_array, rows_of_chunk, set_lengths
 from grhmc.storage.checkpoints import Checkpoints, load_states
-from grhmc.storage.fingerprint import describe_model, software, values_at
+from grhmc.storage.fingerprint import values_at
 from grhmc.storage.folders import folder_at
-from grhmc.storage.settings_json import settings_from_json, settings_to_json
+from grhmc.storage.saved_run import SavedRun, describe_run, read_settings
+from grhmc.storage.settings_json import settings_to_json
 
 if TYPE_CHECKING:
     import zarr
@@ -35,39 +35,7 @@ if TYPE_CHECKING:
 
 POSITION, STATISTICS_GROUP = "unconstrained_posterior", "sample_stats"
 _STATES = "sampler"
-_DESCRIPTION, _STARTS = "run.json", "starts.npz"
-_FORMAT = 1
-
-
-@dataclass(frozen=True)
-class SavedRun:
-    """What is needed to go on with a run.
-
-    Attributes
-    ----------
-    settings : RunSettings
-    kept : tuple of str or None
-        Names of the variables that its result is to have.
-    description : dict
-        As it is in the file: the software and the model.
-    starts, values : ndarray
-        Where chains started, shape (chains, dim), and log density and gradient there.
-    function_names : tuple of str
-        Of time-averaged functions.
-    states : list of dict of str to ndarray
-        Of the chains.
-    epoch : int
-        See `grhmc.storage.checkpoints`.
-    """
-
-    settings: RunSettings
-    kept: tuple[str, ...] | None
-    description: dict[str, Any]
-    starts: np.ndarray
-    values: np.ndarray
-    function_names: tuple[str, ...]
-    states: list[dict[str, np.ndarray]]
-    epoch: int
+_DESCRIPTION, _STARTS, _COMPLETE = "run.json", "starts.npz", "complete.json"
 
 
 class StoreError(OSError):
@@ -101,17 +69,17 @@ class RunStore:
 
     # ------------------------------------------------------------------ beginning
 
-    def create(self, model: LogDensity, starts: np.ndarray, kept: tuple[str, ...] | None, names: Sequence[str]) -> None:
+    def create(
+        self,
+        model: LogDensity,
+        starts: np.ndarray,
+        function_names: Sequence[str],
+        kept: tuple[str, ...] | None,
+        terms: Sequence[str],
+    ) -> None:
         """Write what the run is made of, and arrays with nothing in them."""
-        description = {
-            "format": _FORMAT,
-            "software": software(),
-            "model": describe_model(model),
-            "settings": settings_to_json(self.settings),
-            "rows_at_once": self.rows_at_once,
-            "var_names": kept,
-            "function_names": list(names),
-        }
+        description = describe_run(model, self.settings, function_names, kept, terms)
+        description["rows_at_once"] = self.rows_at_once
         with _explained(self.location):
             root = self.root("w-")
             group = root.create_group(POSITION)
@@ -215,8 +183,28 @@ class RunStore:
     def write_settings(self, settings: RunSettings) -> None:
         """Note that the run has become longer."""
         description = self.read_description() | {"settings": settings_to_json(settings)}
+        self.states.delete(_COMPLETE)
         self.states.write(_DESCRIPTION, json.dumps(description).encode())
         self.settings = settings
+
+    def mark_complete(self, *, is_diagnosed: bool) -> None:
+        """Note that all of its result is there, and nothing is left to do."""
+        with _explained(self.location):
+            self.states.write(_COMPLETE, json.dumps({"is_diagnosed": is_diagnosed}).encode())
+
+
+def is_run(location: str) -> bool:
+    """Whether there is a run that was begun."""
+    return _DESCRIPTION in folder_at(f"{location}/{_STATES}").names()
+
+
+def is_complete(location: str, *, is_diagnosed: bool) -> bool:
+    """Whether the run has come to its end, with all of its result and, if wanted, a diagnosis."""
+    try:
+        note = json.loads(folder_at(f"{location}/{_STATES}").read(_COMPLETE))
+    except (FileNotFoundError, json.JSONDecodeError, UnicodeDecodeError):
+        return False
+    return isinstance(note, dict) and bool(note.get("is_diagnosed") or not is_diagnosed)
 
 
 def check_new(location: str | os.PathLike[str]) -> str:
@@ -261,28 +249,13 @@ def load_run(location: str | os.PathLike[str]) -> SavedRun:
     try:
         description = json.loads(states.read(_DESCRIPTION))
         starts = read_checkpoint(io.BytesIO(states.read(_STARTS)), f"{place}, {_STARTS}").arrays
-        if description["format"] != _FORMAT:
-            raise CheckpointError(
-                f"{place} has format {description['format']} and was written by grhmc "
-                f"{description['software']['grhmc']}; this one reads format {_FORMAT}"
-            )
-        settings = settings_from_json(description["settings"])
+        settings = read_settings(description, place)
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{place} holds no run of grhmc (no {_STATES}/{_DESCRIPTION} in it)") from error
     except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise CheckpointError(f"{place} is damaged: its {_STATES}/{_DESCRIPTION} cannot be read ({error})") from error
     epoch, chains = load_states(states, settings.chains, place)
-    kept = description["var_names"]
-    return SavedRun(
-        settings=settings,
-        kept=None if kept is None else tuple(kept),
-        description=description,
-        starts=starts["starts"],
-        values=starts["values"],
-        function_names=tuple(description["function_names"]),
-        states=chains,
-        epoch=epoch,
-    )
+    return SavedRun(settings, description, starts["starts"], starts["values"], chains, epoch)
 
 
 @contextlib.contextmanager

@@ -208,9 +208,7 @@ def _compiled(model: Any) -> PymcGraph:
         start = known[1].initial_point(0)
         if tuple(np.shape(start[variable.name]) for variable in known[1].values) == known[1].value_shapes:
             return known[1]
-    print_if_possible(
-        "Compiling the PyMC model: 10 to 20 s the first time, less from the cache.", style="dim"
-    )
+    print_if_possible("Compiling the PyMC model: 10 to 20 s the first time, less from the cache.", style="dim")
     graph = compile_model(model)
     _COMPILED[model] = (key, graph)
     return graph
