@@ -116,7 +116,8 @@ def tables() -> None:
         z = (a - b) / np.hypot(a_error, b_error)
         trend = z[-252:]
         print(
-            f"{first:>22} and {second}: {z.size} means, mean square z {np.mean(z**2):.2f}, largest {np.max(np.abs(z)):.1f}; "
+            f"{first:>22} and {second}: {z.size} means, mean square z {np.mean(z**2):.2f}, "
+            f"largest {np.max(np.abs(z)):.1f}; "
             f"trend: {np.mean(trend**2):.2f}, {np.max(np.abs(trend)):.1f}, "
             f"{np.max(np.abs(a - b)[-252:] / sd[-252:]):.3f} posterior SDs at most"
         )

@@ -24,37 +24,37 @@ def walk_precision(n: int, p: float) -> np.ndarray:
     return p * difference.T @ difference + 0.5 * np.eye(n)
 
 
-def posterior(l: float, z: np.ndarray, x: np.ndarray, tau: np.ndarray, y: np.ndarray) -> float:
+def posterior(log_p: float, z: np.ndarray, x: np.ndarray, tau: np.ndarray, y: np.ndarray) -> float:
     """Of the model as it stands, term by term."""
 
     def log_normal(values: np.ndarray, log_variance: np.ndarray | float) -> float:
         return float(np.sum(-0.5 * log_variance - 0.5 * values**2 * np.exp(-log_variance)))
 
-    walks = log_normal(np.diff(z), -l) + log_normal(np.diff(x), -l)
-    return 5 * l - 0.5 * np.exp(l) + walks + log_normal(np.diff(tau), z) + log_normal(y - tau, x)
+    walks = log_normal(np.diff(z), -log_p) + log_normal(np.diff(x), -log_p)
+    return 5 * log_p - 0.5 * np.exp(log_p) + walks + log_normal(np.diff(tau), z) + log_normal(y - tau, x)
 
 
 def dense(q: np.ndarray, y: np.ndarray, parameterization: str) -> tuple[float, tuple[np.ndarray, ...]]:
-    """Log density and (l, z, x, τ) by dense matrices, with the Jacobian of each map."""
+    """Log density and (log_p, z, x, τ) by dense matrices, with the Jacobian of each map."""
     n = len(y)
-    l, z, x, tau = q[0], q[1:n], q[n : 2 * n], q[2 * n :]
+    log_p, z, x, tau = q[0], q[1:n], q[n : 2 * n], q[2 * n :]
     jacobian = 0.0
     if parameterization == "noncentred":
-        s = np.exp(-0.5 * l)
+        s = np.exp(-0.5 * log_p)
         z = np.cumsum(np.r_[z[0], s * z[1:]])
         x = np.cumsum(np.r_[x[0], s * x[1:]])
         tau = np.cumsum(np.r_[tau[0], np.exp(0.5 * z) * tau[1:]])
         jacobian = (2 * n - 3) * np.log(s) + 0.5 * z.sum()
     elif parameterization == "rescaled":
-        l = l / np.sqrt(n + 3.5)
-        z_factor, x_factor = (np.linalg.cholesky(walk_precision(k, np.exp(l))) for k in (n - 1, n))
+        log_p = log_p / np.sqrt(n + 3.5)
+        z_factor, x_factor = (np.linalg.cholesky(walk_precision(k, np.exp(log_p))) for k in (n - 1, n))
         z, x = np.linalg.solve(z_factor.T, z), np.linalg.solve(x_factor.T, x)
         difference = np.diff(np.eye(n), axis=0)
         precision = np.diag(np.exp(-x)) + difference.T @ np.diag(np.exp(-z)) @ difference
         factor = np.linalg.cholesky(precision)
         tau = np.linalg.solve(factor.T, tau) + np.linalg.solve(precision, y * np.exp(-x))
         jacobian = -sum(np.log(np.diag(one)).sum() for one in (z_factor, x_factor, factor))
-    return posterior(l, z, x, tau, y) + jacobian, (np.array(l), z, x, tau)
+    return posterior(log_p, z, x, tau, y) + jacobian, (np.array(log_p), z, x, tau)
 
 
 @pytest.mark.parametrize("parameterization", PARAMETERIZATIONS)

@@ -94,30 +94,32 @@ def trend_inflation(y: Any, parameterization: Parameterization = "rescaled") -> 
     return TrendInflation(values, parameterization)
 
 
-def _from_increments(l: np.ndarray, z: np.ndarray, x: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
+def _from_increments(
+    log_precision: np.ndarray, z: np.ndarray, x: np.ndarray, tau: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """Sum up increments; the first column holds first values."""
-    scale = np.exp(-0.5 * l)[:, np.newaxis]
+    scale = np.exp(-0.5 * log_precision)[:, np.newaxis]
     z = np.cumsum(np.hstack([z[:, :1], scale * z[:, 1:]]), axis=1)
     x = np.cumsum(np.hstack([x[:, :1], scale * x[:, 1:]]), axis=1)
     tau = np.cumsum(np.hstack([tau[:, :1], np.exp(0.5 * z) * tau[:, 1:]]), axis=1)
-    return l, z, x, tau
+    return log_precision, z, x, tau
 
 
 def _from_rescaled(
-    l: np.ndarray, z: np.ndarray, x: np.ndarray, tau: np.ndarray, y: np.ndarray
+    log_precision: np.ndarray, z: np.ndarray, x: np.ndarray, tau: np.ndarray, y: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     """Undo the whitening, all draws at once."""
-    l = l / math.sqrt(len(y) + 3.5)
-    z, x = _unwhiten_walk(l, z), _unwhiten_walk(l, x)
-    return l, z, x, _unwhiten_trend(z, x, tau, y)
+    log_precision = log_precision / math.sqrt(len(y) + 3.5)
+    z, x = _unwhiten_walk(log_precision, z), _unwhiten_walk(log_precision, x)
+    return log_precision, z, x, _unwhiten_trend(z, x, tau, y)
 
 
-def _unwhiten_walk(l: np.ndarray, whitened: np.ndarray) -> np.ndarray:
+def _unwhiten_walk(log_precision: np.ndarray, whitened: np.ndarray) -> np.ndarray:
     """L⁻ᵀ times the rows, L Lᵀ = e^l D'D + I/2."""
-    p = np.exp(l)
+    p = np.exp(log_precision)
     n = whitened.shape[1]
     pivots = np.empty_like(whitened)
-    u = np.full(len(l), 0.5)
+    u = np.full(len(p), 0.5)
     for t in range(n - 1):
         pivots[:, t] = p + u
         u = 0.5 + p * u / pivots[:, t]

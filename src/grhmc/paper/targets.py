@@ -1,4 +1,6 @@
-"""The paper's eleven targets, and a twelfth from its programs: where each is reported, what is known of it exactly, and how closely an ESS must agree.
+"""The paper's eleven targets, and a twelfth from its programs.
+
+Of each: where it is reported, what is known of it exactly, and how closely an ESS must agree.
 
 To add a target, add an entry to `TARGETS`; without published rows it is run and reported without a verdict.
 """
