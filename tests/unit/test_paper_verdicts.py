@@ -220,6 +220,20 @@ def test_another_count_of_evaluations_explains_a_ranking_only_if_the_published_o
     assert remark(0.5, "mct") == remarks.NOT_EXPLAINED
 
 
+def test_long_excursions_explain_effective_sizes_only():
+    changes = {
+        "path_mean": np.full((10, 2), 0.1),
+        "n_sampling": np.full(10, 10**6),
+        "probability": np.full((3, 2), 0.5),
+        "ess_probability": np.full((3, 2), 1e4),
+    }
+    results = [published_result("F2", method, **changes) for method in METHODS]
+    contradicted = conclusion.Conclusion("F2", "On F2, ISG beats VARI in ESS.", "", Verdict.DISAGREE)
+    assert remarks.conclusion_remark(contradicted, results) == remarks.LONG_EXCURSIONS
+    of_scale = dataclasses.replace(contradicted, statement="On F2, S varies most by VARI.")
+    assert remarks.conclusion_remark(of_scale, results) == remarks.NOT_EXPLAINED
+
+
 # ------------------------------------------------------------------ rankings, conclusions, counts
 
 
