@@ -19,6 +19,7 @@ import grhmc
 from grhmc import datasets
 from grhmc.models.analytic import AnalyticTarget, gaussian, independent_normals, logistic_regression, paper_target
 from grhmc.models.log_density import LogDensity
+from grhmc.models.trend_inflation import trend_inflation
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
@@ -206,6 +207,23 @@ def _simulated(name: str) -> Target:
     )
 
 
+def _trend_inflation() -> Target:
+    y = datasets.us_inflation()
+    n = len(y)
+    lengths = {"log_precision": 0, "trend_log_variance": n - 1, "log_variance": n, "trend": n}
+    parameters = tuple(
+        f"{name}[{t + 1}]" if length else name for name, length in lengths.items() for t in range(length or 1)
+    )
+    return Target(
+        name="SW",
+        model=trend_inflation(y),
+        program=(POSTERIOR_PROGRAMS / "trend_inflation.stan").read_text(),
+        data={"n": n, "y": y},
+        parameters=parameters,
+        truth=_stored_truth("SW") or Truth(*[np.full(len(parameters), np.nan)] * 4),
+    )
+
+
 def _normal(name: str) -> AnalyticTarget:
     covariance = simulated.COVARIANCES[name]()
     return gaussian(np.zeros(len(covariance)), covariance, name)
@@ -231,6 +249,9 @@ TARGETS: MappingProxyType[str, Callable[[], Target]] = MappingProxyType(
 )
 """Builders by name. N10 is also the paper's G4."""
 
+ON_REQUEST: MappingProxyType[str, Callable[[], Target]] = MappingProxyType({"SW": _trend_inflation})
+"""Too long for a race of every sampler; `benchmarks/trend_inflation` runs some of them."""
+
 CORRELATED = (*simulated.COVARIANCES, *simulated.POSTERIORS)
 """Those of `simulated`; the others came first, and have tables of their own."""
 
@@ -238,7 +259,7 @@ CORRELATED = (*simulated.COVARIANCES, *simulated.POSTERIORS)
 @cache
 def make_target(name: str) -> Target:
     """Build a target, once per process."""
-    return TARGETS[name]()
+    return (TARGETS | ON_REQUEST)[name]()
 
 
 def starting_points(target: Target, seed: int, chains: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from importlib import resources
 
 import numpy as np
 
-__all__ = ["BinaryRegressionData", "german_credit", "pima"]
+__all__ = ["BinaryRegressionData", "german_credit", "pima", "us_inflation"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +73,24 @@ def german_credit() -> BinaryRegressionData:
     coding. Target BLR2 of Tran & Kleppe (2024).
     """
     return _load("german_credit", response_column="bad_credit", one="1", response_name="bad_credit")
+
+
+def us_inflation() -> np.ndarray:
+    """US consumer price inflation, quarterly, in per cent.
+
+    Returns
+    -------
+    ndarray, shape (252,), float64
+        A fresh array; the first value is 0.
+
+    References
+    ----------
+    Public statistics of the US Bureau of Labor Statistics. The series of Tran & Kleppe's (2024) programs, for the model
+    of Stock & Watson (2007).
+    """
+    text = resources.files("grhmc").joinpath("data", "us_inflation.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    return np.array([float(row["inflation"]) for row in rows])
 
 
 def _load(name: str, *, response_column: str, one: str, response_name: str) -> BinaryRegressionData:

@@ -84,3 +84,11 @@ def test_every_call_returns_fresh_arrays():
 def test_fields_cannot_be_replaced():
     with pytest.raises(dataclasses.FrozenInstanceError):
         datasets.pima().response = np.zeros(532)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_inflation_is_a_series_of_252_quarters_that_begins_with_zero():
+    y = datasets.us_inflation()
+    assert y.shape == (252,)
+    assert list(y[:3]) == [0.0, 0.4982, 0.1241]
+    y[0] = 5.0
+    assert datasets.us_inflation()[0] == 0.0

@@ -228,7 +228,10 @@ def test_by_default_tables_are_run_at_the_published_tolerance_but_for_the_regres
     paths = {cell.target: (cell.integrator, cell.tolerance) for cell in cells}
     assert paths.pop("BLR1") == paths.pop("BLR2") == ("splitting", default_tolerance("splitting"))
     assert set(paths.values()) == {("rkn64", 1e-6)}
-    assert len(cells) == 2 * len(TARGETS)
+    assert len(cells) == 2 * (len(TARGETS) - 1)
+    assert "SW" not in paths  # on request only
+    asked = plan_cells(targets=["SW"], methods=["mct"], integrators=["rkn64"], tolerance=None, scale_down=1, seed=1)
+    assert [(cell.target, cell.applies_at_crossing) for cell in asked] == [("SW", False)]
     # At the published tolerance MCT changes S at crossings, as published.
     assert {cell.target for cell in cells if not cell.applies_at_crossing} == {"BLR1", "BLR2"}
     assert all(cell.event_rate_rule == "as_run" for cell in cells)

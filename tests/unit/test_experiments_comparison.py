@@ -21,7 +21,7 @@ from grhmc.paper.verdicts import Row, Verdict
 def test_every_target_and_method_has_its_two_published_rows():
     rows = published_rows()
     assert len(rows) == 66
-    for target in TARGETS.values():
+    for target in (one for one in TARGETS.values() if not one.on_request):
         coordinates = ("min", "max") if target.reports_extremes else ("1", "2")
         for method in METHODS:
             for coordinate in coordinates:

@@ -24,6 +24,19 @@ class PublishedRow:
 
 
 @functools.cache
+def published_worst_ess() -> dict[tuple[str, str], float]:
+    """The worst coordinate's ESS per 100 000 evaluations by target and method (lower case), tables and programs."""
+    worst: dict[tuple[str, str], float] = {}
+    for row in published_rows().values():
+        key = (row.target, row.method)
+        worst[key] = min(worst.get(key, row.ess_per_1e5_evals), row.ess_per_1e5_evals)
+    text = resources.files("grhmc").joinpath("data", "paper_worst_ess.csv").read_text(encoding="utf-8")
+    for line in csv.DictReader(text.splitlines()):
+        worst[line["target"], line["method"].lower()] = float(line["ess_per_1e5_evals"])
+    return worst
+
+
+@functools.cache
 def published_rows() -> dict[tuple[str, str, str], PublishedRow]:
     """All 66 rows by target, method (lower case) and coordinate ("1", "2", "min" or "max")."""
     text = resources.files("grhmc").joinpath("data", "paper_tables.csv").read_text(encoding="utf-8")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from grhmc.paper.cells import CellResult
-from grhmc.paper.conclusion import DECIDED, our_cells, published_cells
+from grhmc.paper.conclusion import DECIDED, our_cells
+from grhmc.paper.published import published_worst_ess
 from grhmc.paper.verdicts import Verdict
 
 CLEAR = 0.1
@@ -71,7 +72,7 @@ class Ranking:
 
 def rankings(results: Sequence[CellResult]) -> list[Ranking]:
     """Of the cells of one integrator, by target in the order of the tables."""
-    ours, published = our_cells(results), published_cells()
+    ours, published = our_cells(results), published_worst_ess()
     found = []
     for target in dict.fromkeys(result.cell.target for result in results):
         values = {method: cell.worst for (name, method), cell in ours.items() if name == target}
@@ -79,7 +80,7 @@ def rankings(results: Sequence[CellResult]) -> list[Ranking]:
             Ranking(
                 target,
                 {method: (value, value * error) for method, (value, error) in values.items()},
-                {method: published[target, method].worst[0] for method in values if (target, method) in published},
+                {method: published[target, method] for method in values if (target, method) in published},
             )
         )
     return found

@@ -113,7 +113,8 @@ def conclusion_remark(conclusion: Conclusion, results: Sequence[CellResult]) -> 
         return EVALUATIONS
     cells = {result.cell.method: result for result in results if result.cell.target == conclusion.target}
     exact = TARGETS[conclusion.target].exact
-    if conclusion.target != "F2" or exact is None or not {"isg", "mct", "vari"} <= cells.keys():
+    is_of_ess = "ESS" in conclusion.statement
+    if not is_of_ess or conclusion.target != "F2" or exact is None or not {"isg", "mct", "vari"} <= cells.keys():
         return NOT_EXPLAINED
     target = exact()
     # E of the squared average of a trajectory is Var/ESS; ten of them give it with a relative error of √(2/10).

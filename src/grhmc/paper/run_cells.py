@@ -57,7 +57,9 @@ def plan_cells(
         )
         for integrator in (integrators or (None,))
         for target in TARGETS.values()
-        if (tables is None or target.table in tables) and (targets is None or target.name in targets)
+        if (tables is None or target.table in tables)
+        and (targets is None or target.name in targets)
+        and (not target.on_request or tables is not None or targets is not None)
         for used in (integrator or default_integrator(target.table),)
         for method in methods
     ]
