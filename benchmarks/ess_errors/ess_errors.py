@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from grhmc import Continuous, sample
+from grhmc.comparison.effective_size import ess_per_trajectory, monitor_ess
+from grhmc.comparison.reading import unconstrained_draws
 from grhmc.paper.cells import METHODS, TRAJECTORIES
-from grhmc.paper.effective_size import ess_per_trajectory, monitor_ess
 from grhmc.paper.published import published_rows
-from grhmc.paper.reading import unconstrained_draws
 from grhmc.paper.targets import TARGETS
 
 OUTPUT = Path(__file__).parents[2] / "src" / "grhmc" / "data" / "paper_ess_errors.csv"
