@@ -7,7 +7,6 @@ estimator; its ``"mean"`` splits each chain in two first, which makes no visible
 from __future__ import annotations
 
 import numpy as np
-from arviz_stats.base import array_stats
 
 
 def monitor_ess(draws: np.ndarray) -> np.ndarray:
@@ -21,6 +20,8 @@ def monitor_ess(draws: np.ndarray) -> np.ndarray:
     -------
     ndarray, shape (dim,)
     """
+    from arviz_stats.base import array_stats
+
     columns = np.ascontiguousarray(np.moveaxis(draws, 2, 0))
     return np.array([np.asarray(array_stats.ess(column, method="identity")).item() for column in columns])
 

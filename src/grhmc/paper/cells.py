@@ -95,7 +95,8 @@ class Cell:
         Each crossing cuts a step on dense output, several times per time unit in many dimensions. At loose tolerances
         the error of these cuts adds up: on BLR2, m was off by a third of a standard deviation.
         """
-        few = TARGETS[self.target].dim <= _LARGEST_DIM_AT_CROSSINGS
+        target = TARGETS.get(self.target)  # None: a model of the user's own
+        few = target is None or target.dim <= _LARGEST_DIM_AT_CROSSINGS
         return few and self.tolerance <= LARGEST_TOLERANCE_AT_CROSSINGS
 
     @property

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from grhmc.results.intervals import join_intervals
 from grhmc.run.draw_rows import INTERVALS, NO_LIMIT
+from grhmc.run.kernel_settings import double_draws_per_interval
 
 if TYPE_CHECKING:
     from grhmc.run.chain_state import ChainState
@@ -33,7 +34,7 @@ def join_if_full(chain: ChainState) -> None:
     for name in INTERVALS:
         getattr(chain.records, name)[:n_joined] = joined[name.removeprefix(_PREFIX)]
     chain.process.cursors.interval_index = n_joined
-    chain.process.settings.draws_per_interval *= 2
+    double_draws_per_interval(chain.process.settings)
 
 
 def _n_left(chain: ChainState) -> int:

@@ -149,6 +149,11 @@ def write_kernel_settings(kernel: np.recarray, values: dict[str, float]) -> None
     kernel[0] = tuple(values[name] for name in SETTINGS_DTYPE.names or ())
 
 
+def double_draws_per_interval(kernel: np.recarray) -> None:
+    """Have the intervals of time averages to come span twice as many draws."""
+    kernel.draws_per_interval *= 2
+
+
 def draw_spacing(stage: Stage, start: StageStart) -> float:
     """Process time between draws of the continuous process."""
     return stage.u_turns_per_draw * start.time_to_u_turn if stage.draw_spacing is None else stage.draw_spacing
