@@ -229,7 +229,7 @@ other.evaluate(np.ones(1)), other.constrain(np.zeros((3, 1))), other.log_likelih
 """
 
 
-@pytest.mark.parametrize("more", ["", " - 1e-9 * jnp.sum(inner(q) ** 2)"])
+@pytest.mark.parametrize("more", [pytest.param("", marks=pytest.mark.nightly), " - 1e-9 * jnp.sum(inner(q) ** 2)"])
 def test_the_users_own_arrays_are_as_before_afterwards(more):
     """JAX remembers arrays of traced functions with the precision of the trace. In a process of its own."""
     numpyro = NUMPYRO if importlib.util.find_spec("numpyro") and not more else ""

@@ -39,7 +39,8 @@ def test_stan(tmp_path):
     check_second_process_agrees(grhmc.from_stan(program, {"m": 3.0}, seed=4), tmp_path)
 
 
-def test_jax(tmp_path):
+@pytest.mark.nightly
+def test_jax(tmp_path):  # NumPyro's models are JAX's
     pytest.importorskip("jax", reason="needs JAX: pip install 'grhmc[jax]'")
     import jax.numpy as jnp
 
