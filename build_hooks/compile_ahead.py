@@ -28,7 +28,7 @@ import grhmc
 from grhmc._jit import source_fingerprint
 from grhmc._kernel_compiler import KernelDispatcher
 from grhmc._kernel_struct import StructType
-from grhmc._shipped_kernels import BOOLEAN, DOUBLE, INTEGER, MANIFEST, NOTHING, ShippedKernel
+from grhmc._shipped_kernels import BOOLEAN, DOUBLE, INTEGER, MANIFEST, NOTHING, ShippedKernel, kernel_name
 from grhmc.events.refreshment import GAUSSIAN_LAW, draw_momentum
 from grhmc.models.analytic import gaussian
 
@@ -118,11 +118,6 @@ def compile_kernel(dispatcher: Any, signature: tuple[Any, ...], file: str) -> tu
         file=file,
     )
     return kernel, compilation.library._get_compiled_object()
-
-
-def kernel_name(function: Any) -> str:
-    """Under what name a kernel is in the archive."""
-    return f"{function.__module__}.{function.__qualname__}"
 
 
 def _word(llvm_type: str) -> str:

@@ -19,7 +19,7 @@ from numba.core.ccallback import CFunc
 
 from ._kernel_cache import KernelCache
 from ._kernel_compiler import KernelDispatcher
-from ._shipped_kernels import NativeFunction, shipped_library, types_of
+from ._shipped_kernels import NativeFunction, kernel_name, shipped_library, types_of
 
 KERNEL_PACKAGES = ("dynamics", "events", "adaptation/tuners", "process")
 """Sub-packages of grhmc whose sources make up the fingerprint."""
@@ -91,7 +91,7 @@ def _compile(function: Callable[..., Any], *, is_inlined: bool, may_overlap: boo
         "no_cfunc_wrapper": True,
     }
     library = shipped_library(source_fingerprint())
-    is_shipped = library is not None and library.has(_name(function))
+    is_shipped = library is not None and library.has(kernel_name(function))
     make = ShippedDispatcher if is_shipped else KernelDispatcher
     compiled: Any = make(function, options, {} if may_overlap else {"noalias": True})
     compiled._cache = KernelCache(function, source_fingerprint())
@@ -109,13 +109,9 @@ class ShippedDispatcher(KernelDispatcher):
         types = types_of(arguments)
         if types not in self._native:
             library = shipped_library(source_fingerprint())
-            self._native[types] = library and library.find(_name(self.py_func), types)
+            self._native[types] = library and library.find(kernel_name(self.py_func), types)
         native = self._native[types]
         return super().__call__(*arguments) if native is None else native(*arguments)
-
-
-def _name(function: Callable[..., Any]) -> str:
-    return f"{function.__module__}.{function.__qualname__}"
 
 
 def is_compiled(compiled: Any) -> bool:

@@ -167,6 +167,11 @@ def _append_words(value: Any, words: list[Any], structures: list[Any]) -> None:
         words.append(value)
 
 
+def kernel_name(function: Any) -> str:
+    """Under what name a kernel is in the archive: module and qualified name."""
+    return f"{function.__module__}.{function.__qualname__}"
+
+
 def types_of(arguments: tuple[Any, ...]) -> tuple[str, ...]:
     """Numba's names of the types of arguments."""
     return tuple(str(numba.typeof(argument)) for argument in arguments)

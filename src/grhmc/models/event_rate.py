@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 from numba import carray, types
-from numba.core import config, errors
-from numba.core.registry import cpu_target
+from numba.core import config
 
 from grhmc.density_pointer import DENSITY_PROTOTYPE, DENSITY_SIGNATURE, EXCEPTION, FINE
+from grhmc.models.returned_number import check_returns_number
 from grhmc.models.turns import must_take_turns, turn_functions
+
+_VECTOR = types.Array(types.float64, 1, "C")
 
 
 class CompiledRate(NamedTuple):
@@ -36,7 +38,12 @@ def compiled_event_rate(function: Any) -> CompiledRate:
     if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
         callback = DENSITY_PROTOTYPE(_interpreted(function))
         return CompiledRate(ctypes.cast(callback, ctypes.c_void_p).value or 0, (callback, function))
-    _check_return_type(function)
+    check_returns_number(
+        function,
+        (_VECTOR, _VECTOR),
+        f"event_rate_kind: Numba cannot compile {function.__name__}(q_bar, p_bar) for two float64 arrays. It",
+        f"event_rate_kind: {function.__name__} must return the rate, a positive number, but returns",
+    )
     wait_for_turn, end_turn = turn_functions(must_take_turns(function))
 
     def rate(dim, position_pointer, momentum_pointer, rate_pointer, unused):
@@ -53,24 +60,6 @@ def compiled_event_rate(function: Any) -> CompiledRate:
 
     compiled: Any = numba.cfunc(DENSITY_SIGNATURE)(rate)
     return CompiledRate(compiled.address, (compiled, function))
-
-
-def _check_return_type(function: Any) -> None:
-    vector = types.Array(types.float64, 1, "C")
-    try:
-        function_type: Any = numba.typeof(function)
-        signature = function_type.get_call_type(cpu_target.typing_context, (vector, vector), {})
-    except errors.NumbaError as error:
-        raise TypeError(
-            f"event_rate_kind: Numba cannot compile {function.__name__}(q_bar, p_bar) for two float64 arrays. It "
-            f"says:\n{error}"
-        ) from error
-    result = signature.return_type
-    if not isinstance(result, types.Float | types.Integer | types.Boolean):
-        hint = " (is the return statement missing?)" if result == types.none else ""
-        raise TypeError(
-            f"event_rate_kind: {function.__name__} must return the rate, a positive number, but returns {result}{hint}"
-        )
 
 
 def _interpreted(function: Callable[..., Any]) -> Callable[..., int]:

@@ -10,8 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
-from numba.core import config, errors
-from numba.core.registry import cpu_target
+from numba.core import config
 from numba.extending import is_jitted
 from numba.np.numpy_support import carray
 
@@ -24,6 +23,7 @@ from grhmc.density_pointer import (
 from grhmc.guard_zones import GuardedVector
 from grhmc.models.from_python import PythonDensity
 from grhmc.models.log_density import LogDensity
+from grhmc.models.returned_number import check_returns_number
 from grhmc.models.turns import must_take_turns, turn_functions
 from grhmc.models.user_data import (
     as_data,
@@ -231,22 +231,14 @@ def _compile(function: Any, item_types: tuple[types.Type, ...], code_of_exceptio
 def _check_return_type(function: Any, item_types: tuple[types.Type, ...]) -> None:
     vector = types.Array(types.float64, 1, "C")
     arguments = (vector, vector, *item_types)
-    try:
-        function_type: Any = numba.typeof(function)
-        signature = function_type.get_call_type(cpu_target.typing_context, arguments, {})
-    except errors.NumbaError as error:
-        written = ", ".join(map(str, arguments))
-        raise TypeError(
-            f"from_numba cannot compile {function.__name__} for the arguments ({written}); change "
-            "the function, or use from_python for one that Numba cannot compile. Numba "
-            f"says:\n{error}"
-        ) from error
-    result = signature.return_type
-    if not isinstance(result, types.Float | types.Integer | types.Boolean):
-        hint = " (is the return statement missing?)" if result == types.none else ""
-        raise TypeError(
-            f"{function.__name__} must return the log density, a real number, but it returns {result}{hint}"
-        )
+    written = ", ".join(map(str, arguments))
+    check_returns_number(
+        function,
+        arguments,
+        f"from_numba cannot compile {function.__name__} for the arguments ({written}); change the function, or use "
+        "from_python for one that Numba cannot compile. Numba",
+        f"{function.__name__} must return the log density, a real number, but it returns",
+    )
 
 
 def _interpreted(f: Callable[..., Any], data: tuple[Any, ...]) -> Callable[[np.ndarray], tuple[Any, np.ndarray]]:
