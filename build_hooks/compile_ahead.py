@@ -29,6 +29,7 @@ from grhmc._jit import source_fingerprint
 from grhmc._kernel_compiler import KernelDispatcher
 from grhmc._kernel_struct import StructType
 from grhmc._shipped_kernels import BOOLEAN, DOUBLE, INTEGER, MANIFEST, NOTHING, ShippedKernel, kernel_name
+from grhmc.events.random_numbers import generator_state
 from grhmc.events.refreshment import GAUSSIAN_LAW, draw_momentum
 from grhmc.models.analytic import gaussian
 
@@ -90,7 +91,9 @@ def call_all_kernels() -> None:
         warnings.simplefilter("ignore")
         for run in runs:
             grhmc.sample(model, seed=1, progress_bar=False, diagnose=False, **run)
-    draw_momentum(np.int64(GAUSSIAN_LAW), np.zeros(2), np.random.default_rng(1))  # where a chain is moved
+    draw_momentum(
+        np.int64(GAUSSIAN_LAW), np.zeros(2), generator_state(np.random.default_rng(1))
+    )  # where a chain is moved
 
 
 def called_kernels() -> list[Any]:

@@ -45,7 +45,7 @@ def source_fingerprint() -> str:
         )
     ]
     for package in KERNEL_PACKAGES:
-        files += sorted((root / package).rglob("*.py"))
+        files += sorted(file for file in (root / package).rglob("*") if file.suffix in (".py", ".csv"))
     for file in files:
         digest.update(file.name.encode())
         digest.update(file.read_bytes())

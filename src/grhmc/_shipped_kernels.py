@@ -142,7 +142,7 @@ class NativeFunction:
 
 
 def _append_words(value: Any, words: list[Any], structures: list[Any]) -> None:
-    """Take an argument apart as Numba does (`numba.core.datamodel`): arrays, tuples and generators into their members.
+    """Take an argument apart as Numba does (`numba.core.datamodel`): arrays and tuples into their members.
 
     No kernel counts references: the words for owners are 0.
     """
@@ -151,11 +151,6 @@ def _append_words(value: Any, words: list[Any], structures: list[Any]) -> None:
     elif isinstance(value, tuple):
         for member in value:
             _append_words(member, words, structures)
-    elif isinstance(value, np.random.Generator):
-        interface = value.bit_generator.ctypes
-        functions = (interface.next_uint64, interface.next_uint32, interface.next_double)
-        addresses = [ctypes.cast(function, ctypes.c_void_p).value for function in functions]
-        words += [0, interface.state_address, interface.state.value, *addresses, interface.bit_generator.value, 0, 0]
     elif dataclasses.is_dataclass(value):
         members: list[Any] = []
         for field in dataclasses.fields(value):

@@ -142,7 +142,7 @@ def test_every_saved_array_is_plain():
     arrays = new_chain("mct").to_arrays()
     assert all(isinstance(array, np.ndarray) and not array.dtype.hasobject for array in arrays.values())
     # The generator's state, the medians and the dual averaging are among them.
-    assert {"rng", "process.crossing.medians.heights", "process.crossing.averaging.sum_error"} <= set(arrays)
+    assert {"process.rng", "process.crossing.medians.heights", "process.crossing.averaging.sum_error"} <= set(arrays)
 
 
 def test_a_finished_chain_stays_finished():
@@ -162,7 +162,7 @@ def test_a_state_of_another_run_is_rejected():
 
 @pytest.mark.parametrize(
     "name",
-    ["process.path", "records.draws", "rng", "stage_index", "seconds", "outcome", "sampling_start"],
+    ["process.path", "records.draws", "process.rng", "stage_index", "seconds", "outcome", "sampling_start"],
 )
 def test_a_state_with_a_missing_array_is_rejected(name):
     arrays = new_chain("isg").to_arrays()

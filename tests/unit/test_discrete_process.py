@@ -17,6 +17,7 @@ from grhmc.adaptation.tuners.momentum_time import (
     observe_position,
     spacing_of_draws,
 )
+from grhmc.events.random_numbers import generator_state
 from grhmc.models.analytic import gaussian, independent_normals, paper_target
 from grhmc.process.discrete import EXPONENTIAL_LENGTH, MOST_STEPS, UNIFORM_LENGTH, draw_n_steps
 from kernel_helpers import ORBITS, Dynamics
@@ -43,14 +44,14 @@ def test_a_trajectory_can_be_reversed(orbit, integrator):
 
 @pytest.mark.parametrize(("law", "spread"), [(UNIFORM_LENGTH, 1 / np.sqrt(3.0)), (EXPONENTIAL_LENGTH, 1.0)])
 def test_lengths_of_trajectories_have_their_law(law, spread):
-    rng = np.random.default_rng(1)
+    rng = generator_state(np.random.default_rng(1))
     lengths = np.array([draw_n_steps(law, 20.0, 0.2, rng) for _ in range(20_000)]) * 0.2
     assert lengths.mean() == pytest.approx(20.0, rel=0.03)
     assert lengths.std() == pytest.approx(20.0 * spread, rel=0.03)
 
 
 def test_a_trajectory_has_at_least_one_step_and_not_too_many():
-    rng = np.random.default_rng(1)
+    rng = generator_state(np.random.default_rng(1))
     assert {draw_n_steps(UNIFORM_LENGTH, 0.01, 1.0, rng) for _ in range(100)} == {1}
     assert max(draw_n_steps(EXPONENTIAL_LENGTH, 1e9, 1.0, rng) for _ in range(100)) == MOST_STEPS
 

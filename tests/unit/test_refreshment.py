@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from grhmc.events.random_numbers import generator_state
 from grhmc.events.refreshment import (
     GAUSSIAN_LAW,
     SPEED_WEIGHTED_LAW,
@@ -38,7 +39,7 @@ def degrees_of_freedom(law):
 
 
 def drawn_momenta(law):
-    rng = np.random.default_rng(1)
+    rng = generator_state(np.random.default_rng(1))
     momenta = np.empty((N_DRAWS, DIM))
     for momentum in momenta:
         draw_momentum(law, momentum, rng)
@@ -46,7 +47,7 @@ def drawn_momenta(law):
 
 
 def refreshed_momenta(law, persistence, momenta, seed=2):
-    rng, proposal = np.random.default_rng(seed), np.empty(DIM)
+    rng, proposal = generator_state(np.random.default_rng(seed)), np.empty(DIM)
     refreshed = momenta.copy()
     for momentum in refreshed:
         refresh_momentum(law, persistence, momentum, proposal, rng)
@@ -126,7 +127,7 @@ def test_persistence_is_the_correlation_of_old_and_new_momentum(persistence):
 
 
 def test_one_coordinate_is_enough_for_the_speed_weighted_law():
-    rng = np.random.default_rng(6)
+    rng = generator_state(np.random.default_rng(6))
     momenta = np.empty((N_DRAWS, 1))
     for momentum in momenta:
         draw_momentum(SPEED_WEIGHTED_LAW, momentum, rng)
@@ -138,6 +139,6 @@ def test_one_coordinate_is_enough_for_the_speed_weighted_law():
 @BOTH_LAWS
 def test_a_hot_momentum_is_a_multiple_of_a_fresh_one(law):
     fresh, hot = np.empty(DIM), np.empty(DIM)
-    draw_momentum(law, fresh, np.random.default_rng(7))
-    draw_hot_momentum(law, 3.0, hot, np.random.default_rng(7))
+    draw_momentum(law, fresh, generator_state(np.random.default_rng(7)))
+    draw_hot_momentum(law, 3.0, hot, generator_state(np.random.default_rng(7)))
     np.testing.assert_array_equal(hot, 3.0 * fresh)

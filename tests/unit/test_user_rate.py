@@ -12,6 +12,7 @@ from scipy import integrate
 
 import grhmc
 import short_runs
+from grhmc.events.random_numbers import generator_state
 from grhmc.events.rates import USER_RATE, find_due_fraction, rate_integral, time_until_due
 from grhmc.events.user_rate import N_METROPOLIS_STEPS, init_user_rate, refresh_by_metropolis
 from grhmc.models.event_rate import compiled_event_rate
@@ -55,11 +56,11 @@ def test_refreshment_leaves_the_law_after_an_event_unchanged(persistence):
     square = 2.0 * rng.gamma(np.where(rng.random(n) < 1.0 / 3.0, 1.0, 2.0))
     angle = rng.uniform(0.0, 2.0 * np.pi, n)
     position, proposal, found = np.zeros(2), np.empty(2), np.empty(n)
-    correlation = np.empty(n)
+    correlation, state = np.empty(n), generator_state(rng)
     for k in range(n):
         before = np.sqrt(square[k]) * np.array([np.cos(angle[k]), np.sin(angle[k])])
         momentum = before.copy()
-        refresh_by_metropolis(rate, persistence, position, momentum, proposal, rng)
+        refresh_by_metropolis(rate, persistence, position, momentum, proposal, state)
         found[k], correlation[k] = momentum @ momentum, momentum @ before
     exact = 2.0 / 3.0 + 8.0 / 3.0
     assert abs(found.mean() - exact) < 4.0 * found.std() / np.sqrt(n)
@@ -71,7 +72,7 @@ def test_refreshment_leaves_the_law_after_an_event_unchanged(persistence):
 
 def test_a_rate_of_the_place_alone_makes_every_momentum_anew():
     rate, momentum, proposal = user_rate(by_place), np.array([50.0, -50.0]), np.empty(2)
-    rng, copy = np.random.default_rng(3), np.random.default_rng(3)
+    rng, copy = generator_state(np.random.default_rng(3)), np.random.default_rng(3)
     refresh_by_metropolis(rate, 0.0, np.ones(2), momentum, proposal, rng)
     drawn = [(copy.standard_normal(2), copy.random())[0] for _ in range(N_METROPOLIS_STEPS)]
     np.testing.assert_array_equal(momentum, drawn[-1])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from grhmc._jit import kernel
+from grhmc.events.random_numbers import fill_normal, mix_normal, normal, uniform
 from grhmc.events.rates import speed
 
 GAUSSIAN_LAW = 0
@@ -19,23 +20,22 @@ USER_LAW = 2
 
 
 @kernel
-def draw_momentum(law: int, momentum: np.ndarray, rng: np.random.Generator) -> None:
-    """Draw a momentum from its stationary law just after an event; writes `momentum`.
+def draw_momentum(law: int, momentum: np.ndarray, rng: np.ndarray) -> None:
+    """Draw a momentum from its stationary law just after an event; writes `momentum`, updates `rng`.
 
     Under a rate of the user's, to begin with: from N(0, I).
     """
-    for k in range(momentum.shape[0]):
-        momentum[k] = rng.standard_normal()
+    fill_normal(rng, momentum)
     if law == SPEED_WEIGHTED_LAW:
         length = speed(momentum)
-        extra = rng.standard_normal()
+        extra = normal(rng)
         factor = np.sqrt(length * length + extra * extra) / length
         for k in range(momentum.shape[0]):
             momentum[k] *= factor
 
 
 @kernel
-def draw_hot_momentum(law: int, factor: float, momentum: np.ndarray, rng: np.random.Generator) -> None:
+def draw_hot_momentum(law: int, factor: float, momentum: np.ndarray, rng: np.ndarray) -> None:
     """Draw a momentum `factor` times as large: the process then explores the target at the temperature `factor`²."""
     draw_momentum(law, momentum, rng)
     for k in range(momentum.shape[0]):
@@ -48,7 +48,7 @@ def refresh_momentum(
     persistence: float,
     momentum: np.ndarray,
     proposal: np.ndarray,
-    rng: np.random.Generator,
+    rng: np.ndarray,
 ) -> None:
     """Refresh fully (persistence 0) or partially; updates `momentum`, overwrites `proposal` (dim,).
 
@@ -62,10 +62,8 @@ def refresh_momentum(
     if persistence == 0.0:
         draw_momentum(law, momentum, rng)
         return
-    noise = np.sqrt(1.0 - persistence * persistence)
-    for k in range(momentum.shape[0]):
-        proposal[k] = persistence * momentum[k] + noise * rng.standard_normal()
-    if law == SPEED_WEIGHTED_LAW and rng.random() * speed(momentum) > speed(proposal):
+    mix_normal(rng, persistence, momentum, proposal)
+    if law == SPEED_WEIGHTED_LAW and uniform(rng) * speed(momentum) > speed(proposal):
         return
     for k in range(momentum.shape[0]):
         momentum[k] = proposal[k]

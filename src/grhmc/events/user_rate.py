@@ -28,6 +28,7 @@ from grhmc.dynamics.dense_output import momentum_at, position_at
 from grhmc.dynamics.density_call import call_pointer
 from grhmc.dynamics.phase import Step, copy_to
 from grhmc.dynamics.time_averages import GAUSS_NODES, GAUSS_WEIGHTS
+from grhmc.events.random_numbers import mix_normal, uniform
 
 N_METROPOLIS_STEPS = 4
 """Of a full refreshment: with a rate that varies by a factor of three, a proposal is accepted every other time."""
@@ -113,18 +114,16 @@ def refresh_by_metropolis(
     position: np.ndarray,
     momentum: np.ndarray,
     proposal: np.ndarray,
-    rng: np.random.Generator,
+    rng: np.ndarray,
 ) -> None:
     """Refresh by Metropolis steps that leave ρ(q̄, p̄) N(p̄; 0, I) unchanged; see above.
 
     Several with independent proposals where `persistence` is 0, else one. Updates `momentum`, overwrites `proposal`.
     """
-    noise = np.sqrt(1.0 - persistence * persistence)
     present = rate_at(user, position, momentum)
     for _ in range(N_METROPOLIS_STEPS if persistence == 0.0 else 1):
-        for k in range(momentum.shape[0]):
-            proposal[k] = persistence * momentum[k] + noise * rng.standard_normal()
+        mix_normal(rng, persistence, momentum, proposal)
         proposed = rate_at(user, position, proposal)
-        if rng.random() * present < proposed:
+        if uniform(rng) * present < proposed:
             copy_to(proposal, momentum)
             present = proposed

@@ -29,6 +29,7 @@ from grhmc.adaptation.tuners.momentum_time import observe_position
 from grhmc.adaptation.tuners.scale_from_moments import FIXED
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.phase import StepEnd, remember, return_to, reverse
+from grhmc.events.random_numbers import exponential, uniform
 from grhmc.events.refreshment import refresh_momentum
 from grhmc.process.path import RAISED_OUTCOME, RUNNING, attempt, follow_to_u_turn, look_for_u_turn, start_path
 from grhmc.process.recording import average_draw, mark_counters, move_on, record_history, record_state
@@ -92,7 +93,7 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         process.settings[0],
         process.step,
     )
-    duration = path.trajectory_step * (1.0 + JITTER * (2.0 * process.rng.random() - 1.0))
+    duration = path.trajectory_step * (1.0 + JITTER * (2.0 * uniform(process.rng) - 1.0))
     n_steps, kept = plan_trajectory(process, duration)
     refresh_momentum(settings.law, kept, step.momentum, process.scratch[0], process.rng)
     start_path(process)
@@ -112,7 +113,7 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         path.searching_u_turn = 0
     elif path.searching_u_turn == 1 and follow_to_u_turn(process) != RUNNING:
         return RAISED_OUTCOME
-    is_accepted = process.rng.random() < acceptance
+    is_accepted = uniform(process.rng) < acceptance
     if is_accepted and step_division > 1:
         way_back = compare_way_back(process, duration, n_steps, step_division)
         if way_back == RAISED:
@@ -155,12 +156,12 @@ def plan_trajectory(process: Process, duration: float) -> tuple[int, float]:
 
 
 @kernel
-def draw_n_steps(length_law: int, mean_length: float, duration: float, rng: np.random.Generator) -> int:
+def draw_n_steps(length_law: int, mean_length: float, duration: float, rng: np.ndarray) -> int:
     """Steps of one trajectory: its random length over the step's duration, rounded, from 1 to `MOST_STEPS`."""
     if length_law == UNIFORM_LENGTH:
-        length = 2.0 * mean_length * rng.random()
+        length = 2.0 * mean_length * uniform(rng)
     else:
-        length = mean_length * rng.standard_exponential()
+        length = mean_length * exponential(rng)
     return whole_steps(length, duration)
 
 

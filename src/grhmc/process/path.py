@@ -20,6 +20,7 @@ from grhmc.dynamics.phase import (
 )
 from grhmc.dynamics.standardization import from_parameters, to_parameters
 from grhmc.dynamics.step_control import NOT_FINITE_FACTOR, step_factor
+from grhmc.events.random_numbers import exponential
 from grhmc.events.rates import CONSTANT_RATE, rate_integral
 from grhmc.events.refreshment import draw_momentum
 from grhmc.events.u_turn import find_u_turn, outward_speed
@@ -61,7 +62,7 @@ def place(process: Process, point: np.ndarray, step_size: float) -> int:
 def start_path(process: Process) -> None:
     """Begin a path at the present state: draw when its event falls due and note energy and state."""
     path, settings, step = process.path[0], process.settings[0], process.step
-    path.remaining = process.rng.standard_exponential() / path.event_rate
+    path.remaining = exponential(process.rng) / path.event_rate
     path.rate_integral = 0.0
     path.start_time = path.time
     path.kinetic_energy = kinetic_energy(step.momentum)

@@ -18,6 +18,7 @@ from grhmc.dynamics.time_averages import (
     reset_integrals,
     write_averages,
 )
+from grhmc.events.random_numbers import uniform
 from grhmc.process.state import Process, Records
 from grhmc.process.statistics import (
     ACCEPTANCE_RATE,
@@ -197,7 +198,7 @@ def passes_test(process: Process, energy: float) -> bool:
     steps, which depend on the place, are nearly those that the way back would have.
     """
     error = energy - process.path[0].start_energy
-    return error <= 0.0 or process.rng.random() < np.exp(-error)
+    return error <= 0.0 or uniform(process.rng) < np.exp(-error)
 
 
 @kernel

@@ -24,6 +24,7 @@ from grhmc.dynamics.nystrom_tableau import TableauArrays
 from grhmc.dynamics.phase import Step, init_step
 from grhmc.dynamics.standardization import Standardization, init_standardization
 from grhmc.dynamics.time_averages import PathFunctions, PathIntegrals, init_path_integrals
+from grhmc.events.random_numbers import generator_state
 from grhmc.events.user_rate import UserRate, init_user_rate
 from grhmc.process.statistics import STATISTICS
 
@@ -181,7 +182,8 @@ class Process:
     cursors: np.recarray
     """How far the stage has come, and what is gathered until its next draw."""
     settings: np.recarray
-    rng: np.random.Generator
+    rng: np.ndarray
+    """(4,) of the random numbers: `grhmc.events.random_numbers`."""
 
 
 @passed_by_reference
@@ -255,7 +257,7 @@ def init_process(
         counters=np.zeros(1, dtype=COUNTERS_DTYPE).view(np.recarray),
         cursors=np.zeros(1, dtype=CURSORS_DTYPE).view(np.recarray),
         settings=np.zeros(1, dtype=SETTINGS_DTYPE).view(np.recarray),
-        rng=rng,
+        rng=generator_state(rng),
     )
 
 

@@ -12,7 +12,6 @@ from grhmc.dynamics.density_call import GO_ON
 from grhmc.outcomes import Outcome
 from grhmc.run.draw_rows import INTERVALS, make_room
 from grhmc.run.plain_arrays import walk_arrays
-from grhmc.run.seeds import generator_to_array, restore_generator
 from grhmc.run.stage_tuners import renew_crossing_time_tuner
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ _SCALARS = (
     "n_stored",
 )
 _VECTORS = ("seconds", "sampling_start", "time_per_gradient", "places")
-_OWN_ARRAYS = ("rng", "outcome", "integrator", *_SCALARS, *_VECTORS)
+_OWN_ARRAYS = ("outcome", "integrator", *_SCALARS, *_VECTORS)
 # Beside those of the process and the records.
 
 _OF_DRAWS = ("draws", "statistics")
@@ -92,7 +91,6 @@ def chain_to_arrays(
     for name, rows in _written_rows(chain).items():
         n_known = _n_known(name, known) if with_draws or name not in _OF_DRAWS else len(rows)
         arrays[f"records.{name}"] = rows[n_known:].copy()
-    arrays["rng"] = generator_to_array(chain.process.rng)
     arrays["outcome"] = np.array(int(Outcome.RUNNING if chain.outcome in _GOES_ON else chain.outcome))
     arrays["integrator"] = np.array(tuple(TABLEAUS).index(chain.integrator))
     arrays |= {name: np.array(getattr(chain, name)) for name in (*_SCALARS, *_VECTORS)}
@@ -131,7 +129,6 @@ def restore_chain(chain: ChainState, arrays: dict[str, np.ndarray], *, with_draw
             n_new = len(arrays.get(f"records.{name}", ()))
             new = _saved(arrays, f"records.{name}", (min(n_new, len(rows)), *rows.shape[1:]))
             rows[len(rows) - n_new :] = new
-    restore_generator(chain.process.rng, arrays["rng"])
     chain.outcome = Outcome(int(arrays["outcome"]))
     chain.is_whole = True
 
