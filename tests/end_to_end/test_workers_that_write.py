@@ -32,6 +32,10 @@ OTHER_PLACES = ("another run", "nothing installed")
 SETTINGS: dict[str, Any] = {"draws": 151, "tune": 100, "diagnose": False}
 
 
+def settings_with(**changes: Any) -> dict[str, Any]:
+    return SETTINGS | changes
+
+
 @pytest.fixture(autouse=True)
 def _often(monkeypatch):
     """Short stretches, a checkpoint after each, chunks of few draws, and no waiting for the disk."""
@@ -80,7 +84,7 @@ def assert_same(first: Any, second: Any) -> None:
 @pytest.mark.parametrize("process", ["discrete", pytest.param("continuous", marks=pytest.mark.nightly)])
 def test_processes_write_to_a_store_on_the_same_disk(tmp_path, monkeypatch, written_here, process):
     monkeypatch.chdir(tmp_path)
-    settings = SETTINGS | {"process": process, "save_warmup": True}
+    settings = settings_with(process=process, save_warmup=True)
     with new_pool() as pool:
         stored = short_runs.sample(store="run.zarr", executor=pool, **settings)
     assert_same(short_runs.sample(**settings), stored)
@@ -101,7 +105,7 @@ def test_the_workers_of_a_dask_cluster_write_to_a_store_on_the_same_disk(tmp_pat
 
 
 def test_rules_that_end_a_run_see_what_workers_have_written(tmp_path, threads, written_here):
-    settings = SETTINGS | {"until": {"ess": 150}, "draws": 5000}
+    settings = settings_with(until={"ess": 150}, draws=5000)
     stored = short_runs.sample(store=tmp_path / "run.zarr", executor=threads, **settings)
     assert_same(short_runs.sample(**settings), stored)
     longer = grhmc.extend(
@@ -109,14 +113,14 @@ def test_rules_that_end_a_run_see_what_workers_have_written(tmp_path, threads, w
     )
     n_draws = stored["posterior"].sizes["draw"] + 100
     np.testing.assert_array_equal(
-        short_runs.draws_of(longer), short_runs.draws_of(short_runs.sample(**SETTINGS | {"draws": n_draws}))
+        short_runs.draws_of(longer), short_runs.draws_of(short_runs.sample(**settings_with(draws=n_draws)))
     )
     assert sum(written_here) < n_draws
 
 
 def test_a_run_on_workers_can_be_looked_at(tmp_path, threads):
     run = short_runs.sample(
-        store=tmp_path / "run.zarr", executor=threads, blocking=False, **SETTINGS | {"draws": 20_000}
+        store=tmp_path / "run.zarr", executor=threads, blocking=False, **settings_with(draws=20_000)
     )
     while min(chain.draws_done for chain in run.progress) < 100:
         time.sleep(0.01)
@@ -138,7 +142,7 @@ def test_stretches_end_with_chunks_so_that_no_draws_travel(tmp_path, threads, mo
         return answers[-1]
 
     monkeypatch.setattr(remote, "advance_stretch", advance)
-    short_runs.sample(store=tmp_path / "run.zarr", executor=threads, **SETTINGS | {"draws": 4001})
+    short_runs.sample(store=tmp_path / "run.zarr", executor=threads, **settings_with(draws=4001))
     states = [answer.state for answer in answers if answer.state is not None]
     n_travelling = [len(state["records.draws"]) for state in states]
     n_travelling += [len(answer.head.draws) for answer in answers if answer.head is not None]
@@ -237,11 +241,11 @@ class Killer:
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_worker_that_is_killed_while_it_writes_is_replaced(tmp_path, monkeypatch, written_here):
     length_of_stretches(monkeypatch, 0.3)
-    killer, settings = Killer(), SETTINGS | {"draws": 20_000}
+    killer, settings = Killer(), settings_with(draws=6000)
     stored = short_runs.sample(store=tmp_path / "run.zarr", executor=killer, **settings)
     assert killer.n_made == 2
     assert_same(short_runs.sample(**settings), stored)
-    assert sum(written_here) < 20_000
+    assert sum(written_here) < 6000
 
 
 SCRIPT = """
@@ -272,7 +276,7 @@ def model():
 
 if __name__ == "__main__":
     grhmc.sample(
-        model(), store=sys.argv[1], draws=20_000, chains=2, seed=2, cores=2, executor="processes", progress_bar=False,
+        model(), store=sys.argv[1], draws=3000, chains=2, seed=2, cores=2, executor="processes", progress_bar=False,
         diagnose=False,
     )
 """
@@ -300,5 +304,5 @@ def test_a_run_whose_caller_is_killed_while_workers_write_goes_on_with_the_same_
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-    in_memory = grhmc.sample(module.model(), draws=20_000, chains=2, seed=2, progress_bar=False, diagnose=False)
+    in_memory = grhmc.sample(module.model(), draws=3000, chains=2, seed=2, progress_bar=False, diagnose=False)
     assert_same(in_memory, resumed)
