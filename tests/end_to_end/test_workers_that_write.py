@@ -282,6 +282,17 @@ if __name__ == "__main__":
 """
 
 
+def wait_until_gone(group: int) -> None:
+    """Workers do not outlive who has started them for long."""
+    for _ in range(600):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    raise TimeoutError("the workers are still there")
+
+
 @pytest.mark.nightly
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_run_whose_caller_is_killed_while_workers_write_goes_on_with_the_same_draws(tmp_path):
@@ -293,7 +304,7 @@ def test_a_run_whose_caller_is_killed_while_workers_write_goes_on_with_the_same_
             while not written.exists() or len(list(written.iterdir())) < 20:
                 assert process.poll() is None
                 time.sleep(0.02)
-            process.kill()  # the workers are alive, and may write on
+            process.kill()  # workers may write on until they hear of it
             process.wait()
             spec = importlib.util.spec_from_file_location(script.stem, script)
             assert spec is not None
@@ -301,6 +312,7 @@ def test_a_run_whose_caller_is_killed_while_workers_write_goes_on_with_the_same_
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
             resumed = grhmc.resume(place, module.model(), progress_bar=False, diagnose=False)
+            wait_until_gone(process.pid)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
