@@ -104,6 +104,7 @@ def test_the_workers_of_a_dask_cluster_write_to_a_store_on_the_same_disk(tmp_pat
     assert sum(written_here) < 151
 
 
+@pytest.mark.nightly
 def test_rules_that_end_a_run_see_what_workers_have_written(tmp_path, threads, written_here):
     settings = settings_with(until={"ess": 150}, draws=5000)
     stored = short_runs.sample(store=tmp_path / "run.zarr", executor=threads, **settings)
