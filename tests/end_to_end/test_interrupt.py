@@ -262,6 +262,53 @@ def test_ctrl_c_is_answered_within_a_few_gradients_of_a_slow_density() -> None:
     assert n_chains == 2
 
 
+EXTENDED = """
+import os, signal, sys, threading, time, warnings
+import numpy as np
+import grhmc
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+settings = {"seed": 1, "chains": 2, "tune": 20, "scale": np.ones(10), "progress_bar": False, "diagnose": False}
+precision, pace, began = np.geomspace(1.0, 1e4, 10), 0.0, None
+
+
+def density(q):
+    time.sleep(pace)
+    return -0.5 * float(q @ (precision * q)), -precision * q
+
+
+def interrupt_when_trajectories_take_long(snapshots):
+    global pace, began
+    if began is None and min(snapshot.draws_done for snapshot in snapshots) > 10:
+        pace, began = 0.02, time.monotonic()
+    if began is not None and time.monotonic() > began + 6.0:
+        began = np.inf
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+model = grhmc.from_python(density, 10)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    result = grhmc.sample(model, draws=100_000, cores=2, callback=interrupt_when_trajectories_take_long, **settings)
+pace = 0.0
+extended = grhmc.extend(result, model, draws=5, progress_bar=False, diagnose=False)
+n_draws = extended["posterior"].sizes["draw"]
+whole = grhmc.sample(model, draws=n_draws, **settings)
+is_same = np.array_equal(extended["posterior"]["x"], whole["posterior"]["x"])
+n_gradients = result["sample_stats"]["n_gradients"].values.mean()
+print(result["posterior"].sizes["draw"], n_draws, is_same, len(caught), n_gradients)
+"""
+
+
+@pytest.mark.nightly
+def test_a_run_that_was_interrupted_within_trajectories_can_be_extended() -> None:
+    n_draws, n_extended, is_same, n_warnings, n_gradients = run_script(EXTENDED).split()
+    assert float(n_gradients) > 100.0  # of 20 ms each: longer than a run that is to end waits
+    assert int(n_extended) >= int(n_draws) + 5 > 5
+    assert is_same == "True"
+    assert n_warnings == "1"
+
+
 def test_handlers_of_the_users_own_are_called_and_put_back() -> None:
     before, heard = signal.getsignal(signal.SIGINT), []
 

@@ -353,7 +353,7 @@ def slow(q, gradient):
 
 
 def model():
-    return grhmc.from_numba(slow, 3)
+    return grhmc.from_numba(slow, 3, {"a": (), "log_lik": 2})
 
 
 if __name__ == "__main__":
@@ -365,7 +365,7 @@ if __name__ == "__main__":
     else:
         import shutil
         shutil.rmtree(place, ignore_errors=True)
-        grhmc.sample(density, store=place, draws=int(sys.argv[2]), seed=2, **settings)
+        grhmc.sample(density, store=place, draws=int(sys.argv[2]), seed=2, log_likelihood=True, **settings)
     print("complete", flush=True)
 """
 
@@ -398,7 +398,9 @@ def kill_again_and_again(folder: Path, n_draws: int, n_kills: int, seconds: tupl
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    in_memory = grhmc.sample(module.model(), draws=n_draws, seed=2, progress_bar=False, diagnose=False)
+    settings: dict[str, Any] = {"seed": 2, "log_likelihood": True, "progress_bar": False, "diagnose": False}
+    in_memory = grhmc.sample(module.model(), draws=n_draws, **settings)
+    assert set(in_memory["log_likelihood"].data_vars) == {"log_lik"}
     return in_memory, grhmc.resume(place, module.model(), progress_bar=False, diagnose=False)
 
 

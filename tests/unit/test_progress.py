@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import math
 import sys
 import types
 
@@ -284,6 +285,7 @@ def jupyter(monkeypatch) -> list[tuple[str, str]]:
 
 def test_a_notebook_shows_one_table_that_replaces_itself(monkeypatch):
     shown = jupyter(monkeypatch)
+    monkeypatch.setattr("grhmc.run.progress._COST", math.inf)
     console = Console(file=io.StringIO(), force_jupyter=True)
     with progress_view(True, console) as view:
         view._spacing_seconds = 0.0  # pyright: ignore[reportAttributeAccessIssue]
@@ -293,6 +295,16 @@ def test_a_notebook_shows_one_table_that_replaces_itself(monkeypatch):
     assert shown[0][1].startswith("<pre")
     assert "500/1000" in shown[0][1]
     assert "1000/1000" in shown[-1][1]
+
+
+def test_what_takes_long_to_show_is_shown_less_often(monkeypatch):
+    shown = jupyter(monkeypatch)
+    monkeypatch.setattr("grhmc.run.progress._COST", 1e-9)
+    with progress_view(True, Console(file=io.StringIO(), force_jupyter=True)) as view:
+        view._spacing_seconds = 0.0  # pyright: ignore[reportAttributeAccessIssue]
+        for _ in range(10):
+            view.update(snapshots())
+    assert len(shown) == 2  # the first, and the last at the end
 
 
 def test_marimo_shows_it_too(monkeypatch):

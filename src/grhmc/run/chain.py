@@ -44,7 +44,7 @@ from grhmc.run.highest_place import go_to_highest
 from grhmc.run.intervals import draws_until_full, join_if_full
 from grhmc.run.kernel_settings import BEFORE_THE_FIRST_STAGE, StageStart, kernel_settings, write_kernel_settings
 from grhmc.run.rate_of_user import user_rate
-from grhmc.run.saved_chain import chain_to_arrays, restore_chain
+from grhmc.run.saved_chain import chain_to_arrays, restore_chain, restore_state, state_to_arrays
 from grhmc.run.stage_tuners import begin_event_rate_tuner, begin_scale_tuner, renew_rate_tuner
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
@@ -55,6 +55,9 @@ if TYPE_CHECKING:
 
 _FIRST_STEP = 0.1
 # Process time; the step control finds the right size from there.
+
+LONG_BLOCK_SECONDS = 0.15
+"""Where the last block took longer, trajectories do: a chain may be stopped within one, and goes back to before it."""
 
 _MOST_REPEATS, _LONG_ENOUGH = 2, 0.25
 # A window after which chains pool, and that cost too much to come so far of its way, is begun again so many times.
@@ -135,6 +138,7 @@ class Chain:
         self.pauses_at = NO_LIMIT  # draws of sampling, until it is told how to go on
         self.most_gradients = NO_LIMIT  # after which it stops, complete
         self.error: BaseException | None = None  # that its density raised on a worker
+        self._block_seconds = math.inf  # that the last block took
         self.is_whole = True  # between two steps or trajectories: it can be saved
         self.places = np.full((sum(stage.explores for stage in stages), model.dim), np.nan)  # where windows have led to
         self.n_places = 0
@@ -188,8 +192,15 @@ class Chain:
             self.outcome = Outcome.STOPPED
             return self.outcome
         most_draws = min(draws_until_a_pause(self), draws_until_full(self))
+        can_go_back = self._block_seconds > LONG_BLOCK_SECONDS and not self.stage.is_warmup
+        before = state_to_arrays(self) if can_go_back else None
         code = advance(self.process, self.records, min(n_gradients, n_left), most_draws)
-        self.seconds[int(not self.stage.is_warmup)] += time.perf_counter() - began
+        if before is not None and code == Outcome.DENSITY_RAISED and self.process.density.stop[0] == STOPPED:
+            restore_state(self, before)  # the trajectory has no end; draws of this block are given up with it
+            self.stop()
+            code = int(Outcome.RUNNING)
+        self._block_seconds = time.perf_counter() - began
+        self.seconds[int(not self.stage.is_warmup)] += self._block_seconds
         join_if_full(self)
         self.outcome = Outcome(code)
         self.is_whole = code in (Outcome.RUNNING, Outcome.STAGE_DONE)
@@ -209,7 +220,10 @@ class Chain:
         return self.outcome
 
     def stop(self) -> None:
-        """Have the chain stop at its next gradient, from whatever thread; it cannot be continued then."""
+        """Have the chain stop at its next gradient, from whatever thread.
+
+        It can be continued then only where it samples and its trajectories are long.
+        """
         if not self.is_told_to_stop:
             self.process.density.stop[0] = STOP
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
 from typing import Any, NamedTuple
@@ -50,12 +52,26 @@ def parse_executor(executor: ExecutorArgument, n_workers: int) -> ExecutorChoice
             raise ValueError(f"executor must be {accepted} that makes one, got {executor!r}")
         # Not by fork: threads of the compiler and of BLAS would be copied in whatever state they are.
         context = multiprocessing.get_context("spawn")
-        return ExecutorChoice(lambda: ProcessPoolExecutor(n_workers, mp_context=context), True)
+        return ExecutorChoice(
+            lambda: ProcessPoolExecutor(n_workers, mp_context=context, initializer=end_with_the_caller), True
+        )
     if hasattr(executor, "submit"):
         return ExecutorChoice(lambda: _of_pep_3148(executor), False)
     if callable(executor):
         return ExecutorChoice(lambda: _of_pep_3148(executor()), True)
     raise TypeError(f"executor must be {accepted} that makes one, got {executor!r}")
+
+
+def end_with_the_caller() -> None:
+    """Have this process end when the one that has started it does, even by a kill: it would wait for work for ever."""
+    caller = multiprocessing.parent_process()
+    if caller is not None:
+        threading.Thread(target=_wait_and_end, args=(caller,), name="grhmc caller", daemon=True).start()
+
+
+def _wait_and_end(process: Any) -> None:
+    process.join()
+    os._exit(1)
 
 
 def _of_pep_3148(executor: Any) -> Executor:

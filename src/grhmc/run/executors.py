@@ -12,6 +12,7 @@ from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
 from grhmc.run.control import Control
 from grhmc.run.cross_chain import adapt_across_chains
+from grhmc.run.keeper import Keeper, KeepsNothing
 
 BLOCK_SECONDS = 0.08
 """Aimed length of a block: short enough for a prompt Ctrl-C, long enough to cost nothing."""
@@ -23,28 +24,6 @@ _TURN_SECONDS = 0.5
 # Where there are fewer threads than chains, chains take turns: all have about as many draws when a run is cut short.
 
 Report = Callable[[], None]
-
-
-class Keeper(Protocol):
-    """Who keeps what chains draw, beside their own memory."""
-
-    def after_block(self, chain: Chain) -> None:
-        """A chain is between two blocks; called in its own thread."""
-        ...
-
-    def before_adaptation(self, chains: Sequence[Chain]) -> None:
-        """All chains wait, and are about to be changed."""
-        ...
-
-
-class KeepsNothing:
-    """For runs that are in memory alone."""
-
-    def after_block(self, chain: Chain) -> None:
-        """Nothing to do."""
-
-    def before_adaptation(self, chains: Sequence[Chain]) -> None:
-        """Nothing to do."""
 
 
 class Advance(Protocol):

@@ -25,6 +25,8 @@ LINE_SECONDS = 5.0
 """Between two plain lines."""
 
 _REDRAW_SECONDS = 0.1
+_COST = 0.005
+# Share of one core that showing may take: where it takes more, as a table of many rows does, it is shown less often.
 
 
 class ProgressView(Protocol):
@@ -115,6 +117,7 @@ class _View:
         self._standing: Standing | None = None
         self._rate = RecentRate()
         self._began = self._shown = time.perf_counter()
+        self._took = 0.0  # CPU seconds, to show it the last time
 
     def __enter__(self) -> _View:
         self._began = self._shown = time.perf_counter()
@@ -131,9 +134,10 @@ class _View:
     def update(self, snapshots: Sequence[ChainSnapshot], standing: Standing | None = None) -> None:
         self._snapshots, self._standing = list(snapshots), standing
         self._rate.observe(self._elapsed(), _done(self._snapshots))
-        if time.perf_counter() - self._shown >= self._spacing_seconds:
-            self._shown = time.perf_counter()
+        if time.perf_counter() - self._shown >= max(self._spacing_seconds, self._took / _COST):
+            self._shown, began = time.perf_counter(), time.thread_time()
             self._show()
+            self._took = time.thread_time() - began
 
     _spacing_seconds = _REDRAW_SECONDS
 

@@ -7,144 +7,32 @@ So draws are those of threads in every bit, and a worker that is lost costs its 
 
 from __future__ import annotations
 
-import contextlib
 import time
-import traceback
 import uuid
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from grhmc.adaptation.stage import Stage
-from grhmc.models.pickling import from_message, to_message
+from grhmc.models.pickling import to_message
 from grhmc.outcomes import Outcome
 from grhmc.run.chain import Chain
 from grhmc.run.control import Control
-from grhmc.run.executors import FIRST_BLOCK_GRADIENTS, POLL_SECONDS, Keeper, KeepsNothing, Report, next_block
-from grhmc.run.restored_chain import restored_chain
-from grhmc.run.saved_chain import Known, chain_to_arrays, restore_chain, take_draws
+from grhmc.run.executors import POLL_SECONDS, Report
+from grhmc.run.keeper import Keeper, KeepsNothing
+from grhmc.run.saved_chain import chain_to_arrays, restore_chain, take_draws
+from grhmc.run.stretch import Answer, Stretch, advance_stretch, known_to_both
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
-    from grhmc.settings import RunSettings
 
 STRETCH_SECONDS = 2.0
 """That a worker advances a chain for, before it sends back what it has; longer for states of more than a megabyte."""
 
 _BYTES_OF_DRAWS, _BYTES_OF_STATE = 2**22, 1e6
 _MOST_LOSSES = 20
-_MOST_MODELS = 4
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """What a worker is sent.
-
-    Attributes
-    ----------
-    key : str
-        Of the model, which workers keep.
-    model : bytes or None
-        Pickled; None: the worker is thought to have it.
-    settings : RunSettings
-    stages : list of Stage
-    index : int
-        Of the chain.
-    start : ndarray, shape (dim,)
-        Where the chain started.
-    state : dict of str to ndarray
-        Its state.
-    pauses_at, most_gradients : int
-        See `Chain`.
-    n_draws : int
-        Most draws to send back.
-    seconds : float
-    """
-
-    key: str
-    model: bytes | None
-    settings: RunSettings
-    stages: list[Stage]
-    index: int
-    start: np.ndarray
-    state: dict[str, np.ndarray]
-    pauses_at: int
-    most_gradients: int
-    n_draws: int
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What comes back.
-
-    Attributes
-    ----------
-    state : dict of str to ndarray, or None
-        With the draws made; None: the worker needs the model.
-    outcome : Outcome
-    error : BaseException or None
-        That the log density raised.
-    """
-
-    state: dict[str, np.ndarray] | None
-    outcome: Outcome = Outcome.RUNNING
-    error: BaseException | None = None
-
-
-_models: dict[str, LogDensity] = {}
-
-
-def advance_stretch(stretch: Stretch) -> Answer:
-    """Advance a chain for a while; what a worker does."""
-    if stretch.key not in _models:
-        if stretch.model is None:
-            return Answer(None)
-        while len(_models) >= _MOST_MODELS:
-            _models.pop(next(iter(_models)))
-        _models[stretch.key] = from_message(stretch.model)
-    model = _models[stretch.key].for_thread()
-    chain = restored_chain(
-        model,
-        stretch.settings,
-        stretch.stages,
-        index=stretch.index,
-        start=stretch.start,
-        state=stretch.state,
-        rows_at_once=stretch.n_draws,
-    )
-    chain.pauses_at, chain.most_gradients = stretch.pauses_at, stretch.most_gradients
-    known = _known(chain)
-    end, n_gradients = time.monotonic() + stretch.seconds, FIRST_BLOCK_GRADIENTS
-    while not chain.is_paused and chain.n_draws - chain.n_stored < stretch.n_draws:
-        began = time.monotonic()
-        if chain.advance(n_gradients) != Outcome.RUNNING or time.monotonic() >= end:
-            break
-        n_gradients = next_block(n_gradients, time.monotonic() - began)
-    error = model.take_exception() if chain.outcome == Outcome.DENSITY_RAISED else None
-    return Answer(chain_to_arrays(chain, known=known, must_be_whole=False), chain.outcome, _portable(error))
-
-
-def _known(chain: Chain) -> Known:
-    """Rows of intervals and history that the other side has as well."""
-    cursors = chain.process.cursors[0]
-    n_intervals = 0 if chain.stage.is_warmup or chain.settings.joins_intervals else int(cursors.interval_index)
-    return Known(0, n_intervals, int(cursors.history_index))
-
-
-def _portable(error: BaseException | None) -> BaseException | None:
-    """The exception, with its traceback as a note, or another one if it cannot travel."""
-    if error is None:
-        return None
-    text = "".join(traceback.format_exception(error))
-    with contextlib.suppress(Exception):
-        error.add_note(f"Traceback on the worker:\n{text}")
-        from_message(to_message(error))
-        return error
-    return RuntimeError(f"the log density raised an exception that cannot be sent from the worker:\n{text}")
+_FEWEST_MODELS, _BYTES_OF_MODELS = 64, 2**28
+# Chains that are sent out with the model before a worker has answered; the others wait until one has.
 
 
 class Workers:
@@ -177,8 +65,12 @@ class Workers:
         self._executor: Executor | None = None
         self._key = uuid.uuid4().hex
         self._model = to_message(model)
+        self._most_models = max(_FEWEST_MODELS, _BYTES_OF_MODELS // len(self._model))
         self._has_answered = False
+        self._lacking: set[int] = set()  # chains that came to a worker without the model
         self._keeper = KeepsNothing() if keeper is None else keeper
+        self._writer = self._keeper.lend_writer()
+        self._has_warned = False
         self._control = Control() if control is None else control
         self._seconds = seconds
         self._is_ours = is_ours
@@ -193,9 +85,10 @@ class Workers:
                 if self._control.reason:
                     return False
                 if not self._control.is_pausing:
-                    for chain in resting:
+                    n_sent = len(resting) if self._has_answered else max(0, self._most_models - len(pending))
+                    for chain in resting[:n_sent]:
                         pending[self._send(chain)] = chain
-                    resting = []
+                    del resting[:n_sent]
                 if pending:
                     done, _ = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
                 else:
@@ -214,7 +107,8 @@ class Workers:
                 future.cancel()
 
     def close(self) -> None:
-        """Shut down an executor that was made here."""
+        """Shut down an executor that was made here; workers that are still busy write no more."""
+        self._keeper.take_writer_back()
         if self._executor is not None and self._is_ours:
             self._executor.shutdown(wait=False, cancel_futures=True)
 
@@ -226,13 +120,13 @@ class Workers:
         n_rows = max(1, _BYTES_OF_DRAWS // (8 * chain.model.dim))
         if chain.rows_at_once is not None:
             n_rows = min(n_rows, chain.rows_at_once - (chain.n_draws - chain.n_stored))
-        known = _known(chain)
+        known = known_to_both(chain)
         known = known._replace(history=max(0, known.history - 1))  # when the next row is due depends on the last one
         state = chain_to_arrays(chain, with_draws=False, known=known)
         size = sum(array.nbytes for array in state.values())
         stretch = Stretch(
             key=self._key,
-            model=None if self._has_answered else self._model,
+            model=None if self._has_answered and chain.index not in self._lacking else self._model,
             settings=chain.settings,
             stages=chain.stages,
             index=chain.index,
@@ -242,6 +136,7 @@ class Workers:
             most_gradients=chain.most_gradients,
             n_draws=max(1, n_rows),
             seconds=self._seconds * max(1.0, size / _BYTES_OF_STATE),
+            writer=self._writer,
         )
         while True:
             if self._executor is None:
@@ -263,17 +158,28 @@ class Workers:
                 raise
             self._lose(error)
             return True
-        if answer.state is None:
-            self._has_answered = False  # a new worker: send the model along
+        if answer.state is None:  # a worker that has come later
+            self._lacking.add(chain.index)
             return True
         self._has_answered = True
+        self._lacking.discard(chain.index)
         with self._control.busy:
-            restore_chain(chain, answer.state, with_draws=False)
-            take_draws(chain, answer.state)
+            if answer.head is not None:
+                self._keeper.complete_chunk(chain, answer.head)
+                restore_chain(chain, answer.state)
+            else:
+                restore_chain(chain, answer.state, with_draws=False)
+                take_draws(chain, answer.state)
         chain.outcome = answer.outcome
         chain.is_whole = answer.outcome not in _BROKEN
         chain.error = answer.error
         self._keeper.after_block(chain)
+        if answer.problem and not self._has_warned:
+            self._has_warned = True
+            warnings.warn(
+                f"a worker could not write to the store, whose draws were written from here: {answer.problem}",
+                stacklevel=2,
+            )
         return self._can_go_on(chain)
 
     def _lose(self, error: BaseException) -> None:

@@ -82,21 +82,26 @@ def chain_to_arrays(
     """
     if must_be_whole and not chain.is_whole:
         raise RuntimeError(f"chain {chain.index} was stopped within a step ({chain.outcome.name}) and cannot be saved")
+    arrays = state_to_arrays(chain)
+    for name, rows in _written_rows(chain).items():
+        n_known = _n_known(name, known) if with_draws or name not in _OF_DRAWS else len(rows)
+        arrays[f"records.{name}"] = rows[n_known:].copy()
+    if not with_draws:
+        arrays["n_stored"] = np.array(chain.n_draws)
+    return arrays
+
+
+def state_to_arrays(chain: ChainState) -> dict[str, np.ndarray]:
+    """The state without the records, which is all that `restore_state` needs where these have only grown."""
     parts = {f"process.{name}": array for name, array in walk_arrays(chain.process)}
     if not chain.stage.is_warmup:
         for name in _OF_WARMUP:
             del parts[name]
     arrays = {name: array.copy() for name, array in parts.items()}
     arrays["process.density.stop"][:] = GO_ON
-    for name, rows in _written_rows(chain).items():
-        n_known = _n_known(name, known) if with_draws or name not in _OF_DRAWS else len(rows)
-        arrays[f"records.{name}"] = rows[n_known:].copy()
     arrays["outcome"] = np.array(int(Outcome.RUNNING if chain.outcome in _GOES_ON else chain.outcome))
     arrays["integrator"] = np.array(tuple(TABLEAUS).index(chain.integrator))
-    arrays |= {name: np.array(getattr(chain, name)) for name in (*_SCALARS, *_VECTORS)}
-    if not with_draws:
-        arrays["n_stored"] = np.array(chain.n_draws)
-    return arrays
+    return arrays | {name: np.array(getattr(chain, name)) for name in (*_SCALARS, *_VECTORS)}
 
 
 def restore_chain(chain: ChainState, arrays: dict[str, np.ndarray], *, with_draws: bool = True) -> None:
@@ -105,20 +110,8 @@ def restore_chain(chain: ChainState, arrays: dict[str, np.ndarray], *, with_draw
     Without draws, those that it has stay, and `take_draws` adds new ones. Rows of records that were left out stay as
     they are.
     """
-    missing = [name for name in _OWN_ARRAYS if name not in arrays]
-    if missing:
-        raise ValueError(f"the saved state belongs to another run: it has no {', '.join(missing)}")
-    chain.use_integrator(tuple(TABLEAUS)[int(arrays["integrator"])])
     n_stored = chain.n_stored
-    for name in _SCALARS:
-        setattr(chain, name, type(getattr(chain, name))(arrays[name]))
-    for name in _VECTORS:
-        getattr(chain, name)[:] = arrays[name]
-    if chain.stage_index >= 0 and chain.stage.scale.tuner == MCT:
-        renew_crossing_time_tuner(chain.process, chain.stage.scale)
-    for name, array in walk_arrays(chain.process):
-        if f"process.{name}" in arrays or chain.stage.is_warmup or f"process.{name}" not in _OF_WARMUP:
-            array[...] = _saved(arrays, f"process.{name}", array.shape)
+    restore_state(chain, arrays)
     make_room(chain)
     if not with_draws:
         chain.n_stored = n_stored
@@ -129,6 +122,23 @@ def restore_chain(chain: ChainState, arrays: dict[str, np.ndarray], *, with_draw
             n_new = len(arrays.get(f"records.{name}", ()))
             new = _saved(arrays, f"records.{name}", (min(n_new, len(rows)), *rows.shape[1:]))
             rows[len(rows) - n_new :] = new
+
+
+def restore_state(chain: ChainState, arrays: dict[str, np.ndarray]) -> None:
+    """Put everything but a chain's records into a saved state."""
+    missing = [name for name in _OWN_ARRAYS if name not in arrays]
+    if missing:
+        raise ValueError(f"the saved state belongs to another run: it has no {', '.join(missing)}")
+    chain.use_integrator(tuple(TABLEAUS)[int(arrays["integrator"])])
+    for name in _SCALARS:
+        setattr(chain, name, type(getattr(chain, name))(arrays[name]))
+    for name in _VECTORS:
+        getattr(chain, name)[:] = arrays[name]
+    if chain.stage_index >= 0 and chain.stage.scale.tuner == MCT:
+        renew_crossing_time_tuner(chain.process, chain.stage.scale)
+    for name, array in walk_arrays(chain.process):
+        if f"process.{name}" in arrays or chain.stage.is_warmup or f"process.{name}" not in _OF_WARMUP:
+            array[...] = _saved(arrays, f"process.{name}", array.shape)
     chain.outcome = Outcome(int(arrays["outcome"]))
     chain.is_whole = True
 

@@ -46,17 +46,16 @@ def create_draw_array(
         Draws per chunk.
     attributes : mapping
     """
-    array = group.create_array(
+    return group.create_array(
         name,
         shape=tuple(shape),
         chunks=(1, rows, *shape[2:]),
         dtype=dtype,
         dimension_names=tuple(dims),
         fill_value=_missing(dtype),
+        attributes=dict(attributes or {}),
         overwrite=True,
     )
-    array.attrs.update(dict(attributes or {}))
-    return array
 
 
 def _missing(dtype: np.dtype[Any]) -> Any:

@@ -83,8 +83,9 @@ def load_from_result(result: xarray.DataTree) -> SavedRun:
     if CHECKPOINT not in result.children:
         raise ValueError(
             f"the result has no group {CHECKPOINT}, with the states of its chains, so that it cannot be extended: it "
-            "is of another sampler, was cut, has an event rate of the user's own, or chains were interrupted within a "
-            "trajectory or before the first draw. Of a run in a store give the store"
+            "is of another sampler, was cut, has an event rate of the user's own, or a chain ended with an error, was "
+            "interrupted before its first draw, or all of a sudden within a long trajectory. Of a run in a store give "
+            "the store"
         )
     group = result[CHECKPOINT]
     try:

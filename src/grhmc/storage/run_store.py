@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import uuid
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,20 @@ from grhmc.results.datatree import statistic_type
 from grhmc.run.chain import Chain
 from grhmc.run.chain_record import named_statistics
 from grhmc.run.draw_rows import hand_over
+from grhmc.run.keeper import Rows
 from grhmc.settings import RunSettings
 from grhmc.storage.arrays import create_draw_array, rows_of_chunk, set_lengths
 from grhmc.storage.checkpoints import Checkpoints, load_states
+from grhmc.storage.chunks import (
+    POSITION,
+    STATES,
+    STATISTICS_GROUP,
+    StoreWriter,
+    arrays_of_draws,
+    lend,
+    take_back,
+    write_rows,
+)
 from grhmc.storage.fingerprint import values_at
 from grhmc.storage.folders import folder_at
 from grhmc.storage.saved_run import SavedRun, describe_run, read_settings
@@ -33,8 +45,6 @@ if TYPE_CHECKING:
 
     from grhmc.results.record import ChainRecord
 
-POSITION, STATISTICS_GROUP = "unconstrained_posterior", "sample_stats"
-_STATES = "sampler"
 _DESCRIPTION, _STARTS, _COMPLETE = "run.json", "starts.npz", "complete.json"
 
 
@@ -63,7 +73,7 @@ class RunStore:
         self.location = location
         self.settings = settings
         self.rows_at_once = rows_of_chunk(dim) if rows_at_once is None else rows_at_once
-        self.states = folder_at(f"{location}/{_STATES}")
+        self.states = folder_at(f"{location}/{STATES}")
         self._checkpoints = Checkpoints(self.states, settings.chains, epoch)
         self._arrays: dict[str, Any] = {}
 
@@ -119,12 +129,11 @@ class RunStore:
     def open_arrays(self) -> None:
         """Make ready to write draws."""
         self.states.tidy()
+        take_back(self.location)
         root = self.root()
         for name in (POSITION, STATISTICS_GROUP):
             set_lengths(self.location, root[name], self.settings.draws)  # pyright: ignore[reportArgumentType]
-        root = self.root()
-        self._arrays = {POSITION: root[f"{POSITION}/position"]}
-        self._arrays |= dict(root[STATISTICS_GROUP].arrays())  # pyright: ignore[reportAttributeAccessIssue]
+        self._arrays = arrays_of_draws(self.location)
 
     # ------------------------------------------------------------------ while chains run
 
@@ -142,6 +151,27 @@ class RunStore:
         with _explained(self.location):
             self._checkpoints.before_adaptation(chains)
 
+    def lend_writer(self) -> StoreWriter:
+        """What workers write by, where they see the store."""
+        location = self.location if "://" in self.location else os.path.abspath(self.location)
+        writer = StoreWriter(location, uuid.uuid4().hex, self.rows_at_once, self.settings.is_discrete)
+        with _explained(self.location):
+            lend(writer)
+        return writer
+
+    def take_writer_back(self) -> None:
+        """Have workers write no more, should any still be at work."""
+        with contextlib.suppress(OSError):  # the end of a run must not fail by it
+            take_back(self.location)
+
+    def complete_chunk(self, chain: Chain, rest: Rows) -> None:
+        """Write the chunk of those draws that a chain has in memory, and of others that complete it."""
+        present = self._rows(chain, chain.n_draws - chain.n_stored)
+        rows = Rows(*(np.concatenate(parts) for parts in zip(present, rest, strict=True)))
+        if len(rows.draws):
+            with _explained(self.location):
+                write_rows(self._arrays, chain.index, chain.n_stored, rows, is_discrete=self.settings.is_discrete)
+
     def save(self, chains: Sequence[Chain]) -> None:
         """Write the states of all chains from which there is a way on."""
         with _explained(self.location):
@@ -157,12 +187,13 @@ class RunStore:
                     self._write_rows(chain, n_rows)
 
     def _write_rows(self, chain: Chain, n_rows: int) -> None:
-        first = chain.n_warmup_rows
-        place = (chain.index, slice(chain.n_stored, chain.n_stored + n_rows))
-        self._arrays[POSITION][place] = chain.records.draws[first : first + n_rows]
-        rows = chain.records.statistics[first : first + n_rows]
-        for name, values in named_statistics(rows, self.settings.is_discrete).items():
-            self._arrays[name][place] = values.astype(self._arrays[name].dtype)
+        rows = self._rows(chain, n_rows)
+        write_rows(self._arrays, chain.index, chain.n_stored, rows, is_discrete=self.settings.is_discrete)
+
+    def _rows(self, chain: Chain, n_rows: int) -> Rows:
+        """The first draws of sampling that a chain has in memory."""
+        part = slice(chain.n_warmup_rows, chain.n_warmup_rows + n_rows)
+        return Rows(chain.records.draws[part], chain.records.statistics[part])
 
     def draws_of(self, chain: int, first: int, end: int) -> np.ndarray:
         """Draws of a chain that are in the store, shape (end - first, dim)."""
@@ -195,13 +226,13 @@ class RunStore:
 
 def is_run(location: str) -> bool:
     """Whether there is a run that was begun."""
-    return _DESCRIPTION in folder_at(f"{location}/{_STATES}").names()
+    return _DESCRIPTION in folder_at(f"{location}/{STATES}").names()
 
 
 def is_complete(location: str, *, is_diagnosed: bool) -> bool:
     """Whether the run has come to its end, with all of its result and, if wanted, a diagnosis."""
     try:
-        note = json.loads(folder_at(f"{location}/{_STATES}").read(_COMPLETE))
+        note = json.loads(folder_at(f"{location}/{STATES}").read(_COMPLETE))
     except (FileNotFoundError, json.JSONDecodeError, UnicodeDecodeError):
         return False
     return isinstance(note, dict) and bool(note.get("is_diagnosed") or not is_diagnosed)
@@ -245,15 +276,15 @@ def load_run(location: str | os.PathLike[str]) -> SavedRun:
         If its files are damaged, or of another format.
     """
     place = os.fspath(location)
-    states = folder_at(f"{place}/{_STATES}")
+    states = folder_at(f"{place}/{STATES}")
     try:
         description = json.loads(states.read(_DESCRIPTION))
         starts = read_checkpoint(io.BytesIO(states.read(_STARTS)), f"{place}, {_STARTS}").arrays
         settings = read_settings(description, place)
     except FileNotFoundError as error:
-        raise FileNotFoundError(f"{place} holds no run of grhmc (no {_STATES}/{_DESCRIPTION} in it)") from error
+        raise FileNotFoundError(f"{place} holds no run of grhmc (no {STATES}/{_DESCRIPTION} in it)") from error
     except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise CheckpointError(f"{place} is damaged: its {_STATES}/{_DESCRIPTION} cannot be read ({error})") from error
+        raise CheckpointError(f"{place} is damaged: its {STATES}/{_DESCRIPTION} cannot be read ({error})") from error
     epoch, chains = load_states(states, settings.chains, place)
     return SavedRun(settings, description, starts["starts"], starts["values"], chains, epoch)
 
