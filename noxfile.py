@@ -7,7 +7,7 @@ import nox
 nox.options.default_venv_backend = "uv"
 nox.options.error_on_missing_interpreters = False
 
-PYTHONS = ["3.11", "3.12", "3.13"]
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 WITHOUT_PYMC = ["--ignore-glob=tests/front_ends/test_pymc*.py", "tests"]
 ONLY_PYMC = sorted(str(path) for path in Path("tests/front_ends").glob("test_pymc*.py"))
 
