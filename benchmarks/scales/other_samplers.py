@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from models import NAMES
-from samplers import CHAINS, DRAWS, METRICS, PACKAGES, SAMPLERS, smallest_ess
+from samplers import CHAINS, DRAWS, FROM_CENTRE, METRICS, PACKAGES, SAMPLERS, smallest_ess
 
 RESULTS = Path(__file__).parent / "results.csv"
 SEEDS = (1, 2, 3, 4, 5)
@@ -33,6 +33,10 @@ def models_of(sampler: str) -> tuple[str, ...]:
     return ("prophet",) if sampler == "cmdstan" else NAMES
 
 
+def metrics_of(sampler: str) -> tuple[str, ...]:
+    return (*METRICS, FROM_CENTRE) if sampler == "cmdstan" else METRICS
+
+
 def read() -> list[dict[str, Any]]:
     if not RESULTS.exists():
         return []
@@ -42,7 +46,7 @@ def read() -> list[dict[str, Any]]:
 
 def cells(sampler: str) -> Iterator[tuple[str, str, int]]:
     """Model, metric and seed; the longest last: kidscore_interaction with what samplers find themselves."""
-    order = [(model, metric) for model in reversed(models_of(sampler)) for metric in METRICS]
+    order = [(model, metric) for model in reversed(models_of(sampler)) for metric in metrics_of(sampler)]
     order.sort(key=lambda cell: cell[0] == "kidscore_interaction" and cell[1].startswith("own"))
     return ((model, metric, seed) for model, metric in order for seed in SEEDS)
 
@@ -76,7 +80,7 @@ def table() -> None:
     print("|---" * (len(header) + 3) + "|")
     for model in (*NAMES, "prophet"):
         for sampler in SAMPLERS:
-            for metric in METRICS:
+            for metric in metrics_of(sampler):
                 cell = [
                     row for row in rows if (row["sampler"], row["model"], row["metric"]) == (sampler, model, metric)
                 ]

@@ -17,6 +17,8 @@ import grhmc
 CHAINS, DRAWS, TUNE, STEP_SIZE_TUNE = 4, 1000, 1000, 140
 METRICS = ("own diagonal", "own dense", "grhmc diagonal", "grhmc")
 """Of `grhmc`: the metric that `tune` finds by default, dense where it has directions."""
+FROM_CENTRE = "grhmc from its centre"
+"""The same, and chains start at the centre that `tune` found; CmdStan only."""
 
 
 @dataclass
@@ -65,7 +67,8 @@ def run_cmdstan(name: str, metric: str, seed: int) -> Run:
     """CmdStan's NUTS by CmdStanPy, as docs/scales-for-other-samplers.md says to call it."""
     import cmdstanpy
 
-    tuned = _tuned(metric, grhmc.from_stan(stan_program(name), data_of(name)), seed)
+    model = grhmc.from_stan(stan_program(name), data_of(name))
+    tuned = _tuned(metric, model, seed)
     if tuned is None:
         n_warmup = TUNE
         arguments: dict[str, Any] = {"metric": "dense_e" if metric.endswith("dense") else "diag_e"}
@@ -73,6 +76,8 @@ def run_cmdstan(name: str, metric: str, seed: int) -> Run:
         n_warmup = STEP_SIZE_TUNE
         windows = {"adapt_init_phase": 0, "adapt_metric_window": 0, "adapt_step_size": n_warmup}
         arguments = {**windows, **tuned.for_stan().arguments()}
+    if tuned is not None and metric == FROM_CENTRE:
+        arguments["inits"] = {k: v[0] for k, v in model.constrain(tuned.centre[np.newaxis]).items()}
     fit = cmdstanpy.CmdStanModel(exe_file=prophet_model.executable()).sample(
         data_of(name), chains=CHAINS, parallel_chains=1, seed=seed, iter_warmup=n_warmup, iter_sampling=DRAWS,
         save_warmup=True, show_progress=False, **arguments,
