@@ -3,9 +3,9 @@
 Only what ArviZ does not draw: process time and what happened before each draw, the ``tuning`` group, a `Comparison`.
 Marginals, ranks, energies, ESS, forests and pairs are arviz-plots's, which takes a result as it is (docs/gallery.md).
 
-One comes close to a figure of arviz-plots, `plot_divergences` to ``plot_pair_focus``, and is not built on it. That would
-need the same tree of other draws (unconstrained coordinates, and starts of diverging trajectories instead of the draws
-they end in) for ten lines less; importing it takes seconds; and on Python 3.11 the newest that there is, 0.8, cannot be
+One comes close to a figure of arviz-plots, `plot_divergences` to ``plot_pair_focus``, and is not built on it. It would
+save ten lines, and need a tree of its own (unconstrained coordinates, and where diverging trajectories start instead of
+the draws that follow them); importing arviz-plots takes seconds; and on Python 3.11 the newest there is, 0.8, cannot be
 imported beside matplotlib 3.11.
 """
 
