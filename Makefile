@@ -102,7 +102,7 @@ dist: .venv-release/.tools
 	.venv-release/bin/python -m twine check --strict dist/*
 
 check-wheel: dist
-	@set -e; for python in python3.11 python3.12 python3.13; do \
+	@set -e; for python in python3.11 python3.12 python3.13 python3.14; do \
 	    if $$python -c 'import venv' >/dev/null 2>&1; then \
 	        echo "== $$python"; $$python tests/check_wheel.py dist/*.whl --python $$python; last=$$python; \
 	    fi; \

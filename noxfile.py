@@ -7,7 +7,7 @@ import nox
 nox.options.default_venv_backend = "uv"
 nox.options.error_on_missing_interpreters = False
 
-PYTHONS = ["3.11", "3.12", "3.13"]
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 WITHOUT_PYMC = ["--ignore-glob=tests/front_ends/test_pymc*.py", "tests"]
 ONLY_PYMC = sorted(str(path) for path in Path("tests/front_ends").glob("test_pymc*.py"))
 
@@ -44,3 +44,9 @@ def lowest(session: nox.Session) -> None:
 def lowest_pymc(session: nox.Session) -> None:
     """The same for PyMC."""
     run_tests(session, "test-pymc", ONLY_PYMC, "--resolution=lowest-direct")
+
+
+@nox.session(python=PYTHONS[0], tags=["newest"])
+def cmdstan(session: nox.Session) -> None:
+    """CmdStan with a tuned metric; the package prophet brings a program that CmdStan compiled."""
+    run_tests(session, "dev", ["-m", "nightly", "tests/front_ends/test_cmdstan.py"], "prophet>=1.1.7")

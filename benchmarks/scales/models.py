@@ -1,4 +1,4 @@
-"""Three posteriors, each in the language of every sampler: a regression, a curved density, a hierarchical model."""
+"""Three posteriors in the language of every sampler: a regression, a curved density, a hierarchical model."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import prophet_model
 
 _TESTS = Path(__file__).parents[2] / "tests"
 NAMES = ("kidscore_interaction", "NG2", "eight_schools")
@@ -14,16 +15,21 @@ PARAMETERS = {
     "kidscore_interaction": ("beta", "sigma"),
     "NG2": ("q1", "q2"),
     "eight_schools": ("mu", "tau", "eta"),
+    "prophet": prophet_model.PARAMETERS,
 }
 _SMILEY = "parameters { real q1; real q2; } model { q1 ~ std_normal(); q2 ~ normal(q1^2, 1); }"
 
 
 def data_of(name: str) -> dict[str, Any]:
     """As the Stan program takes them."""
+    if name == "prophet":
+        return prophet_model.data()
     return {} if name == "NG2" else json.loads((_TESTS / "data" / "posteriors" / name / "data.json").read_text())
 
 
 def stan_program(name: str) -> str:
+    if name == "prophet":
+        return prophet_model.program()
     return _SMILEY if name == "NG2" else (_TESTS / "front_ends" / "programs" / f"{name}.stan").read_text()
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import prophet_model
 from models import PARAMETERS, data_of, numpyro_model, pymc_model, stan_program
 
 import grhmc
@@ -16,6 +17,8 @@ import grhmc
 CHAINS, DRAWS, TUNE, STEP_SIZE_TUNE = 4, 1000, 1000, 140
 METRICS = ("own diagonal", "own dense", "grhmc diagonal", "grhmc")
 """Of `grhmc`: the metric that `tune` finds by default, dense where it has directions."""
+FROM_CENTRE = "grhmc from its centre"
+"""The same, and chains start at the centre that `tune` found; CmdStan only."""
 
 
 @dataclass
@@ -57,6 +60,39 @@ def run_stan(name: str, metric: str, seed: int) -> Run:
         int(steps[:n_warmup].sum()),
         int(steps[n_warmup:].sum()),
         int(np.sum(fit.divergences)),
+    )
+
+
+def run_cmdstan(name: str, metric: str, seed: int) -> Run:
+    """CmdStan's NUTS by CmdStanPy, as docs/scales-for-other-samplers.md says to call it."""
+    import cmdstanpy
+
+    model = grhmc.from_stan(stan_program(name), data_of(name))
+    tuned = _tuned(metric, model, seed)
+    if tuned is None:
+        n_warmup = TUNE
+        arguments: dict[str, Any] = {"metric": "dense_e" if metric.endswith("dense") else "diag_e"}
+    else:
+        n_warmup = STEP_SIZE_TUNE
+        windows = {"adapt_init_phase": 0, "adapt_metric_window": 0, "adapt_step_size": n_warmup}
+        arguments = {**windows, **tuned.for_stan().arguments()}
+    if tuned is not None and metric == FROM_CENTRE:
+        arguments["inits"] = {k: v[0] for k, v in model.constrain(tuned.centre[np.newaxis]).items()}
+    fit = cmdstanpy.CmdStanModel(exe_file=prophet_model.executable()).sample(
+        data_of(name), chains=CHAINS, parallel_chains=1, seed=seed, iter_warmup=n_warmup, iter_sampling=DRAWS,
+        save_warmup=True, show_progress=False, **arguments,
+    )  # fmt: skip
+    if tuned is not None:
+        np.testing.assert_allclose(fit.inv_metric[0], tuned.for_stan().inv_metric, rtol=1e-5)
+    statistics = fit.method_variables()
+    steps = statistics["n_leapfrog__"].sum(axis=1)
+    draws = {parameter: fit.stan_variable(parameter) for parameter in PARAMETERS[name]}
+    return Run(
+        {parameter: values.reshape(CHAINS, DRAWS, *values.shape[1:]) for parameter, values in draws.items()},
+        0 if tuned is None else tuned.n_gradients,
+        int(steps[:n_warmup].sum()),
+        int(steps[n_warmup:].sum()),
+        int(statistics["divergent__"][n_warmup:].sum()),
     )
 
 
@@ -179,11 +215,12 @@ def run_blackjax(name: str, metric: str, seed: int) -> Run:
 
 SAMPLERS: dict[str, Callable[[str, str, int], Run]] = {
     "stan": run_stan,
+    "cmdstan": run_cmdstan,
     "pymc": run_pymc,
     "numpyro": run_numpyro,
     "blackjax": run_blackjax,
 }
-PACKAGES = {"stan": "stanli", "pymc": "pymc", "numpyro": "numpyro", "blackjax": "blackjax"}
+PACKAGES = {"stan": "stanli", "cmdstan": "prophet", "pymc": "pymc", "numpyro": "numpyro", "blackjax": "blackjax"}
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""PyMC models on worker processes, where they are compiled again: the draws are those of threads."""
+"""PyMC models on worker processes, where they are compiled again: the draws are those of threads, but for rounding."""
 
 import importlib.util
 import warnings
@@ -26,5 +26,7 @@ def test_draws_are_those_of_threads():
         pymc.Normal("y", mu, sigma, observed=np.array([1.0, 2.5, 3.0, 0.5]))
     compiled = grhmc.from_pymc(model)
     in_threads, on_workers = sample(compiled), sample(compiled, executor="processes")
-    np.testing.assert_array_equal(draws_of(in_threads), draws_of(on_workers))
-    np.testing.assert_array_equal(in_threads["posterior"]["ratio"], on_workers["posterior"]["ratio"])
+    # Not to the last bit: what is compiled for the first time is inlined, what comes from PyTensor's cache is not.
+    np.testing.assert_allclose(draws_of(in_threads), draws_of(on_workers), rtol=1e-6)
+    np.testing.assert_allclose(in_threads["posterior"]["ratio"], on_workers["posterior"]["ratio"], rtol=1e-6)
+    assert len(np.unique(draws_of(in_threads))) > 300  # chains that move and are not each other

@@ -1,11 +1,14 @@
-"""Without its package a front-end says which extra to install."""
+"""Without its package a front-end, or what saves draws, says which extra to install."""
 
+import importlib.util
 import re
 import sys
 
 import pytest
 
 import grhmc
+import short_runs
+from grhmc.cli.output import check_output
 
 
 @pytest.mark.parametrize(
@@ -40,3 +43,17 @@ def test_the_extra_is_named(monkeypatch, call, missing, extra):
 def test_what_is_no_model_is_told_the_way(model, words):
     with pytest.raises(TypeError, match=words):
         grhmc.sample(model)
+
+
+def test_a_run_on_disk_says_what_it_needs_before_it_starts(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    with pytest.raises(ImportError, match=r"store= needs the package zarr.*pip install 'grhmc\[store\]'"):
+        short_runs.sample(store=tmp_path / "run.zarr")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "packages"), [("run.nc", "h5netcdf and h5py"), ("run.zarr", "zarr")])
+def test_a_file_of_draws_says_what_it_needs_before_the_run(monkeypatch, tmp_path, name, packages):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda package: None)
+    with pytest.raises(ImportError, match=rf"needs {packages}; pip install 'grhmc\[store\]'"):
+        check_output(tmp_path / name)

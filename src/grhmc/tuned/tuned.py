@@ -105,7 +105,8 @@ class Tuned:
         >>> windows = {"adapt_init_phase": 0, "adapt_metric_window": 0, "adapt_step_size": 140, "iter_warmup": 140}
         >>> cmdstan_model.sample(data, **windows, **metric.arguments())  # doctest: +SKIP
 
-        Stan adapts the metric again unless it is told not to; stanli with a warm-up shorter than 150 does not.
+        Stan adapts the metric again unless it is told not to; stanli with a warm-up shorter than 150 does not. For
+        CmdStan the same is ``adapt init_buffer=0 window=0 term_buffer=140``.
         """
         self.origin.require("for_stan", STAN)
         return StanMetric(self.inverse_mass_matrix(dense))
