@@ -25,7 +25,7 @@ GRADIENTS_PER_DRAW = 2000
 BUDGET = functools.partial(RunSettings, one_draw_budget=GRADIENTS_PER_DRAW)
 
 STRESS = settings(
-    max_examples=50,
+    max_examples=35,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -133,6 +133,7 @@ def test_a_run_on_workers_can_be_looked_at(tmp_path, threads):
     np.testing.assert_array_equal(short_runs.draws_of(halfway), short_runs.draws_of(result)[:, :n_draws])
 
 
+@pytest.mark.nightly
 def test_stretches_end_with_chunks_so_that_no_draws_travel(tmp_path, threads, monkeypatch):
     monkeypatch.setattr(run_store, "rows_of_chunk", lambda dim: 64)
     length_of_stretches(monkeypatch, 0.02)
