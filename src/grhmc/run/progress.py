@@ -25,7 +25,7 @@ LINE_SECONDS = 5.0
 """Between two plain lines."""
 
 _REDRAW_SECONDS = 0.1
-_COST = 0.005
+_COST = 0.003
 # Share of one core that showing may take: where it takes more, as a table of many rows does, it is shown less often.
 
 
