@@ -91,9 +91,8 @@ def call_all_kernels() -> None:
         warnings.simplefilter("ignore")
         for run in runs:
             grhmc.sample(model, seed=1, progress_bar=False, diagnose=False, **run)
-    draw_momentum(
-        np.int64(GAUSSIAN_LAW), np.zeros(2), generator_state(np.random.default_rng(1))
-    )  # where a chain is moved
+    rng = generator_state(np.random.default_rng(1))
+    draw_momentum(np.int64(GAUSSIAN_LAW), np.zeros(2), rng)  # where a chain is moved
 
 
 def called_kernels() -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import importlib.util
 import os
 import random
 import signal
@@ -26,6 +25,7 @@ from grhmc.storage.fingerprint import DifferentRunError
 from grhmc.storage.folders import LocalFolder
 from grhmc.storage.result import open_result
 from grhmc.storage.run_store import StoreError
+from loaded_module import load_module
 
 zarr = pytest.importorskip("zarr")
 
@@ -393,11 +393,7 @@ def kill_again_and_again(folder: Path, n_draws: int, n_kills: int, seconds: tupl
     chance = random.Random(3)
     for _ in range(n_kills):
         assert not run_until_killed(script, place, n_draws, chance.uniform(*seconds))
-    spec = importlib.util.spec_from_file_location(script.stem, script)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_module(script)
     settings: dict[str, Any] = {"seed": 2, "log_likelihood": True, "progress_bar": False, "diagnose": False}
     in_memory = grhmc.sample(module.model(), draws=n_draws, **settings)
     assert set(in_memory["log_likelihood"].data_vars) == {"log_lik"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import importlib.util
 import multiprocessing
 import os
 import signal
@@ -25,6 +24,7 @@ from grhmc.run.keeper import Rows
 from grhmc.run.stretch import Answer, Stretch, advance_stretch
 from grhmc.storage import checkpoints, chunks, run_store
 from grhmc.storage.run_store import StoreError
+from loaded_module import load_module
 
 pytest.importorskip("zarr")
 
@@ -308,11 +308,7 @@ def test_a_run_whose_caller_is_killed_while_workers_write_goes_on_with_the_same_
                 time.sleep(0.02)
             process.kill()  # workers may write on until they hear of it
             process.wait()
-            spec = importlib.util.spec_from_file_location(script.stem, script)
-            assert spec is not None
-            assert spec.loader is not None
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
+            module = load_module(script)
             resumed = grhmc.resume(place, module.model(), progress_bar=False, diagnose=False)
             wait_until_gone(process.pid)
         finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
 import os
@@ -11,7 +10,6 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +21,7 @@ from grhmc._jit import ShippedDispatcher, inner_kernel, is_compiled, kernel, sou
 from grhmc._kernel_struct import passed_by_reference
 from grhmc._shipped_kernels import MANIFEST, NativeFunction, shipped_library, types_of
 from grhmc.events.random_numbers import generator_state, normal
+from loaded_module import load_module
 
 IS_INTERPRETED = config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssue]
 pytestmark = pytest.mark.skipif(IS_INTERPRETED, reason="nothing is compiled")
@@ -30,17 +29,7 @@ pytestmark = pytest.mark.skipif(IS_INTERPRETED, reason="nothing is compiled")
 ROOT = Path(__file__).parents[2]
 
 
-def _compile_ahead() -> ModuleType:
-    path = ROOT / "build_hooks" / "compile_ahead.py"
-    spec = importlib.util.spec_from_file_location("compile_ahead", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-compile_ahead = _compile_ahead()
+compile_ahead = load_module(ROOT / "build_hooks" / "compile_ahead.py")
 
 
 class Pair(NamedTuple):
