@@ -66,7 +66,7 @@ def test_building_a_result_takes_no_second_copy_of_the_draws(
 
 
 WHOLE_RUN = """
-import resource, grhmc
+import resource, sys, grhmc
 import numpy as np
 from grhmc.models.analytic import independent_normals
 
@@ -76,7 +76,7 @@ def resident():
 model = independent_normals(np.ones(1000)).log_density()
 grhmc.sample(model, seed=1, draws=200, tune=50, chains=2, progress_bar=False)
 before = resident()
-grhmc.sample(model, seed=1, draws=20_000, tune=200, chains=2, progress_bar=False)
+grhmc.sample(model, seed=1, draws=20_000, tune=200, chains=2, save_warmup=bool(sys.argv[1]), progress_bar=False)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 print((peak - before) / (2 * 20_000 * 1000 * 8))
 """
@@ -84,7 +84,9 @@ print((peak - before) / (2 * 20_000 * 1000 * 8))
 
 @pytest.mark.nightly
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="only Linux tells how much memory is in use")
-def test_a_whole_run_with_its_diagnosis_takes_little_more_memory_than_the_draws() -> None:
-    finished = subprocess.run([sys.executable, "-c", WHOLE_RUN], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("save_warmup", ["", "with warm-up"])
+def test_a_whole_run_with_its_diagnosis_takes_little_more_memory_than_the_draws(save_warmup: str) -> None:
+    command = [sys.executable, "-c", WHOLE_RUN, save_warmup]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
     assert 1.0 < float(finished.stdout) < LARGEST_RATIO

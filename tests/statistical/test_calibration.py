@@ -1,4 +1,4 @@
-"""Simulation-based calibration of a hierarchical model and a logistic regression, and a joint test after Geweke.
+"""Simulation-based calibration of a hierarchical model and two regressions, and a joint test after Geweke.
 
 `python -m pytest -m nightly tests/statistical/test_calibration.py`; results in docs/calibration.md.
 """
@@ -83,10 +83,49 @@ def logistic_statistics(q: np.ndarray, data: tuple[Any, ...]) -> np.ndarray:
     return np.column_stack([q, (y * predictors - np.logaddexp(0.0, predictors)).sum(axis=1)])
 
 
+YEARS = np.arange(20.0, 32.0)
+
+
+@numba.njit
+def trend(q, gradient, x, y):
+    """Intercept ~ N(0, 5²), slope ~ N(0, 1), log sd ~ N(0, 0.3²), y ~ N(intercept + slope x, sd²), x not centred."""
+    precision = math.exp(-2.0 * q[2])
+    log_density = -0.02 * q[0] * q[0] - 0.5 * q[1] * q[1] - q[2] * q[2] / 0.18 - y.size * q[2]
+    gradient[0], gradient[1], gradient[2] = -0.04 * q[0], -q[1], -q[2] / 0.09 - y.size
+    for i in range(y.size):
+        residual = y[i] - q[0] - q[1] * x[i]
+        log_density -= 0.5 * precision * residual * residual
+        gradient[0] += precision * residual
+        gradient[1] += precision * residual * x[i]
+        gradient[2] += precision * residual * residual
+    return log_density
+
+
+def simulate_trend(rng: np.random.Generator) -> tuple[np.ndarray, tuple[Any, ...]]:
+    q = np.array([5.0, 1.0, 0.3]) * rng.standard_normal(3)
+    return q, (YEARS, q[0] + q[1] * YEARS + math.exp(q[2]) * rng.standard_normal(YEARS.size))
+
+
+def trend_statistics(q: np.ndarray, data: tuple[Any, ...]) -> np.ndarray:
+    x, y = data
+    residuals = (y - q[:, :1] - q[:, 1:2] * x) * np.exp(-q[:, 2:])
+    return np.column_stack([q, -0.5 * (residuals**2).sum(axis=1) - y.size * q[:, 2]])
+
+
 MODELS = {
     "hierarchical": (simulate_hierarchical, hierarchical, hierarchical_statistics),
     "logistic": (simulate_logistic, logistic, logistic_statistics),
+    "trend": (simulate_trend, trend, trend_statistics),
 }
+
+
+def test_the_trend_is_sampled_with_directions() -> None:
+    """So that calibration covers the metric, too."""
+    for replication in range(20):
+        q, data = simulate_trend(np.random.default_rng([1, replication]))
+        model = grhmc.from_numba(trend, len(q), data=data)
+        tuned = grhmc.tune(model, tune=400, chains=2, cores=1, seed=replication, progress_bar=False)
+        assert len(tuned.eigenvalues) >= 1
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -36,15 +36,15 @@ def find_gradient_problems(
     """
     if not draws.size or not all_finite(draws):
         return []
-    points = draws.reshape(-1, draws.shape[-1])
+    n_draws = draws.shape[1]
     chosen = {
         int(np.argmax(np.abs(energy_error))): "the draw with the largest energy error",
         int(np.argmin(log_density)): "the draw with the lowest log density",
-        _furthest(points): "the draw furthest out",
+        _furthest(draws): "the draw furthest out",
     }
-    findings = [] if (unused := _unused(model, points[0])) is None else [unused]
+    findings = [] if (unused := _unused(model, draws[0, 0])) is None else [unused]
     for index, where in chosen.items():
-        fault = _fault(model, points[index], where, is_discrete)
+        fault = _fault(model, draws[index // n_draws, index % n_draws], where, is_discrete)
         if fault is not None:
             return [fault, *findings]
     return findings
@@ -59,12 +59,12 @@ def gradient_at(model: LogDensity, point: np.ndarray) -> np.ndarray | None:
     return gradient if code == FINE else None
 
 
-def _furthest(points: np.ndarray) -> int:
+def _furthest(draws: np.ndarray) -> int:
     """The draw with the largest deviation of any coordinate, in standard deviations."""
-    spread, largest = deviations(points)
+    spread, largest = deviations(draws)
     with np.errstate(divide="ignore", invalid="ignore"):
         coordinate = int(np.argmax(np.nan_to_num(largest / spread)))
-    return int(np.argmax(np.abs(points[:, coordinate] - points[:, coordinate].mean())))
+    return int(np.argmax(np.abs(draws[:, :, coordinate] - draws[:, :, coordinate].mean())))
 
 
 _ROUGHNESS = 0.01

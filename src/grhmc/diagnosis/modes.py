@@ -14,7 +14,7 @@ import numpy as np
 from grhmc.adaptation.local_mass import log_mass_bounds
 from grhmc.diagnosis.local_run import run_from, value_at
 from grhmc.diagnosis.report import WARNING, Finding, listed, listed_chains
-from grhmc.diagnosis.screening import all_finite
+from grhmc.diagnosis.screening import all_finite, blocks_of_columns, correlations, deviations
 
 if TYPE_CHECKING:
     import xarray
@@ -105,20 +105,19 @@ def judge_places(
     most_gradients : int
         In all; the number of log densities besides is bounded.
     """
-    points = draws.reshape(-1, draws.shape[-1])
-    beyond = beyond_draws(places, points)
+    beyond = beyond_draws(places, draws)
     candidates = _candidates(model, places, beyond, log_density, n_thermal)
     candidates = candidates[: max(1, most_gradients // _FEWEST_GRADIENTS)]
     if not candidates:
         return []
-    log_mass = _log_mass(points, float(log_density.mean()))
+    log_mass = _log_mass(draws, float(log_density.mean()))
     highest = float(log_density.max())
     missed = []
     for index in candidates:
         run = run_from(model, places[index], scale, most_gradients // len(candidates))
         if run is None:
             continue
-        is_apart = beyond_draws(run.positions, points).max(axis=1) >= 0.5 * BEYOND
+        is_apart = beyond_draws(run.positions, draws).max(axis=1) >= 0.5 * BEYOND
         if not np.all(is_apart | (run.log_density > highest)):
             continue
         late = slice(len(run.positions) // 2, None)
@@ -133,19 +132,21 @@ def judge_places(
         log_weight = 0.5 * float(bounds.lower[0] + bounds.upper[0]) - log_mass
         if log_weight >= np.log(SMALLEST_WEIGHT):
             with np.errstate(divide="ignore", invalid="ignore"):
-                narrowness = points.std(axis=0) / np.sqrt(variance)
+                narrowness = deviations(draws)[0] / np.sqrt(variance)
             missed.append(MissedPlace(index, beyond[index], narrowness, mean_log_density, log_weight))
     return missed
 
 
-def beyond_draws(places: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """By how many standard deviations each coordinate of each place is beyond the points; 0 where it is not known.
+def beyond_draws(places: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """By how many standard deviations each coordinate of each place is beyond the draws; 0 where it is not known.
 
     Beyond all of them but one in a thousand on each side: that a few have been there does not tell how many should.
     """
-    (low, high), spread = np.quantile(points, (_OUTERMOST, 1.0 - _OUTERMOST), axis=0), points.std(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        beyond = np.maximum(low - places, places - high) / spread
+    beyond = np.zeros(places.shape)
+    for columns, block in blocks_of_columns(draws):
+        (low, high), spread = np.quantile(block, (_OUTERMOST, 1.0 - _OUTERMOST), axis=0), block.std(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            beyond[:, columns] = np.maximum(low - places[:, columns], places[:, columns] - high) / spread
     return np.where(np.isfinite(beyond) & np.isfinite(places), beyond, 0.0)
 
 
@@ -172,16 +173,14 @@ def _candidates(
     return list(best.values())[:_MOST_RUNS]
 
 
-def _log_mass(points: np.ndarray, mean_log_density: float) -> float:
+def _log_mass(draws: np.ndarray, mean_log_density: float) -> float:
     """Of the draws, but for the constant of `log_mass_bounds`: as of a normal with their covariance."""
-    n_points, dim = points.shape
-    deviations = points.std(axis=0)
-    varies = deviations > 0.0
-    log_volume = float(np.log(deviations[varies]).sum())
-    if 5 * dim < n_points:  # with fewer, correlations are left out: the draws' mass is then overestimated
-        correlation = np.atleast_2d(np.corrcoef(points[:, varies], rowvar=False))
-        log_volume += 0.5 * float(np.linalg.slogdet(correlation)[1])
-        log_volume -= 0.5 * float(np.log1p(-np.arange(dim) / n_points).sum())  # the bias of a sample's determinant
+    n_draws, dim = draws.shape[0] * draws.shape[1], draws.shape[2]
+    spread, _ = deviations(draws)
+    log_volume = float(np.log(spread[spread > 0.0]).sum())
+    if 5 * dim < n_draws:  # with fewer, correlations are left out: the draws' mass is then overestimated
+        log_volume += 0.5 * float(np.linalg.slogdet(correlations(draws, spread))[1])
+        log_volume -= 0.5 * float(np.log1p(-np.arange(dim) / n_draws).sum())  # the bias of a sample's determinant
     return mean_log_density + log_volume
 
 

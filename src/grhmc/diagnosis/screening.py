@@ -96,18 +96,38 @@ def half_chain_score(standardized: np.ndarray) -> np.ndarray:
     return means.var(axis=0, ddof=1)[np.newaxis]
 
 
-def deviations(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Standard deviation and largest deviation from the mean of each column of points, shape (n, dim).
-
-    Some columns at a time: NumPy's own would copy all draws.
-    """
-    spread, largest = np.zeros(points.shape[1]), np.zeros(points.shape[1])
-    step = max(1, _BLOCK_ENTRIES // len(points))
-    for first in range(0, points.shape[1], step):
-        block = points[:, first : first + step]
-        spread[first : first + step] = block.std(axis=0)
-        largest[first : first + step] = np.abs(block - block.mean(axis=0)).max(axis=0)
+def deviations(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Standard deviation and largest deviation from the mean of each coordinate of draws, shape (chains, draws, dim)."""
+    spread, largest = np.zeros(draws.shape[2]), np.zeros(draws.shape[2])
+    for columns, block in blocks_of_columns(draws):
+        spread[columns] = block.std(axis=0)
+        largest[columns] = np.abs(block - block.mean(axis=0)).max(axis=0)
     return spread, largest
+
+
+def blocks_of_columns(draws: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Some coordinates of draws (chains, draws, dim) at a time, as (chains · draws, coordinates).
+
+    For functions that would copy all draws. Even a reshape does so where the warm-up lies between chains in memory.
+    """
+    step = max(1, _BLOCK_ENTRIES // (draws.shape[0] * draws.shape[1]))
+    for first in range(0, draws.shape[2], step):
+        columns = slice(first, first + step)
+        block = draws[:, :, columns]
+        yield columns, block.reshape(-1, block.shape[2])
+
+
+def correlations(draws: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Correlation matrix of the coordinates of draws (chains, draws, dim) that vary, without a copy of all draws."""
+    varies = spread > 0.0
+    mean = draws.mean(axis=(0, 1))[varies]
+    step = max(1, _BLOCK_ENTRIES // draws.shape[2])
+    total = np.zeros((len(mean), len(mean)))
+    for chain in draws:
+        for first in range(0, len(chain), step):
+            standardized = (chain[first : first + step, varies] - mean) / spread[varies]
+            total += standardized.T @ standardized
+    return total / (draws.shape[0] * draws.shape[1])
 
 
 def all_finite(draws: np.ndarray) -> bool:
@@ -120,11 +140,17 @@ def _blocks(dataset: xarray.Dataset) -> Iterator[tuple[str, int, np.ndarray]]:
     for name, array in dataset.data_vars.items():
         if array.dtype.kind not in "fiu" or not array.size:
             continue
-        values = array.transpose("chain", "draw", ...).to_numpy()
-        values = values.reshape(*values.shape[:2], -1)
-        step = max(1, _BLOCK_ENTRIES // (values.shape[0] * values.shape[1]))
-        for first in range(0, values.shape[2], step):
-            yield str(name), first, values[:, :, first : first + step]
+        for first, block in blocks_of_entries(array):
+            yield str(name), first, block
+
+
+def blocks_of_entries(array: xarray.DataArray) -> Iterator[tuple[int, np.ndarray]]:
+    """A variable that is not empty, some entries at a time: the first one's number, and (chains, draws, entries)."""
+    values = array.transpose("chain", "draw", ...).to_numpy()
+    values = values.reshape(*values.shape[:2], -1)
+    step = max(1, _BLOCK_ENTRIES // (values.shape[0] * values.shape[1]))
+    for first in range(0, values.shape[2], step):
+        yield first, values[:, :, first : first + step]
 
 
 def _standardize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -190,11 +190,12 @@ def _decay(index: int, unconstrained: xarray.Dataset, distance: np.ndarray, grad
     multiples counts: a density that is light ends at one of them.
     """
     positions = unconstrained["position"].transpose("chain", "draw", ...).to_numpy()
-    points = positions.reshape(-1, positions.shape[-1])
-    centre = np.array([np.median(points[:, j]) for j in range(points.shape[1])])  # of all at once: a copy of all
+    # Of one coordinate at a time: of all at once would be a copy of all draws.
+    centre = np.array([np.median(positions[:, :, j]) for j in range(positions.shape[2])])
     furthest = np.argsort(-distance.ravel())[:_N_EXTREME]
     furthest = furthest[distance.ravel()[furthest] > FAR]
-    return max(_decay_at(multiple, index, points[furthest], centre, gradient) for multiple in _MULTIPLES)
+    points = positions[np.unravel_index(furthest, distance.shape)]
+    return max(_decay_at(multiple, index, points, centre, gradient) for multiple in _MULTIPLES)
 
 
 def _decay_at(multiple: float, index: int, points: np.ndarray, centre: np.ndarray, gradient: Gradient) -> float:

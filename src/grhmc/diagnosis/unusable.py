@@ -8,6 +8,7 @@ import numpy as np
 
 from grhmc.diagnosis.convergence import FEWEST_DRAWS
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, listed, listed_chains
+from grhmc.diagnosis.screening import blocks_of_entries
 
 if TYPE_CHECKING:
     import xarray
@@ -41,8 +42,7 @@ def _unusable_by_entry(array: xarray.DataArray) -> np.ndarray:
     """Draws of each entry that are not finite, as shares of all."""
     if array.dtype.kind not in "fc" or not array.size:
         return np.zeros(1)
-    values = array.transpose("chain", "draw", ...).to_numpy()
-    return 1.0 - np.isfinite(values).reshape(values.shape[0] * values.shape[1], -1).mean(axis=0)
+    return 1.0 - np.concatenate([np.isfinite(block).mean(axis=(0, 1)) for _, block in blocks_of_entries(array)])
 
 
 def _not_finite(shares: dict[str, np.ndarray], log_density: np.ndarray, is_at_a_place: bool) -> list[Finding]:
@@ -74,8 +74,8 @@ def _not_finite(shares: dict[str, np.ndarray], log_density: np.ndarray, is_at_a_
 def _chains_that_never_moved(positions: xarray.Dataset) -> list[Finding]:
     moved = np.zeros(positions.sizes["chain"], dtype=bool)
     for array in positions.values():
-        values = array.transpose("chain", "draw", ...).to_numpy()
-        moved |= ((values != values[:, :1]) & ~np.isnan(values)).reshape(len(values), -1).any(axis=1)
+        for _, block in blocks_of_entries(array) if array.size else ():
+            moved |= ((block != block[:, :1]) & ~np.isnan(block)).any(axis=(1, 2))
     if positions.sizes["draw"] < FEWEST_DRAWS or moved.all() or not any(array.size for array in positions.values()):
         return []
     chains = tuple(int(chain) for chain in positions["chain"].values[~moved])
