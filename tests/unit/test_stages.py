@@ -33,6 +33,36 @@ def test_stages_use_all_draws_and_none_is_empty(tuner: int) -> None:
         assert all(length > 0 for length in lengths)
 
 
+def test_the_first_two_rounds_of_geo_are_half_as_long_once_chains_agree() -> None:
+    rounds = [stage for stage in practical(1000, GEO) if stage.round > 0]
+    shortened = [stage.once_agreed().n_draws for stage in rounds]
+    assert shortened[:2] == [stage.n_draws // 2 for stage in rounds[:2]]
+    assert shortened[2:] == [stage.n_draws for stage in rounds[2:]]
+
+
+@pytest.mark.parametrize("tuner", [FIXED, VARI, ISG, MCT])
+def test_rounds_of_other_tuners_are_never_short(tuner: int) -> None:
+    """Their scale is not the one that chains have agreed about in the windows, or none is tuned."""
+    assert all(stage.once_agreed() == stage for stage in practical(1000, tuner))
+
+
+def test_short_rounds_are_no_shorter_than_a_round_may_be() -> None:
+    for n_tune in (100, 400, 600, 5000):
+        rounds = [stage for stage in practical(n_tune, GEO) if stage.round > 0]
+        assert all(min(stage.n_draws, 40) <= stage.once_agreed().n_draws <= stage.n_draws for stage in rounds)
+
+
+def test_a_chain_goes_through_the_short_round_if_it_has_agreed_before() -> None:
+    lengths = {}
+    for is_agreed in (False, True):
+        chain = make_chain(independent_normals(np.ones(2)).log_density(), run_settings(tune=1000, scale="geo"))
+        chain.is_agreed = is_agreed
+        (first,) = [number for number, stage in enumerate(chain.stages) if stage.round == 1]
+        chain.go_on(first)
+        lengths[is_agreed] = int(chain.process.settings.n_draws[0])
+    assert lengths[True] == lengths[False] // 2
+
+
 def test_crossing_times_are_looked_at_once_between_the_windows_and_the_rounds() -> None:
     stages = practical(1000, MCT)
     tuners = [stage.scale.tuner for stage in stages]

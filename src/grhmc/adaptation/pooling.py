@@ -19,7 +19,7 @@ from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
 from grhmc.adaptation.found_times import FIRST_STEP, still_count
 from grhmc.adaptation.low_rank import NewStandardization
 from grhmc.adaptation.pooled_scale import pool_crossing_scales, pool_moments
-from grhmc.adaptation.stage import Stage
+from grhmc.adaptation.stage import FEWEST_ROUNDS, Stage
 from grhmc.adaptation.standardizing import by_own_draws, directions_together, directions_within_chains
 from grhmc.adaptation.tuners.moments import RunningMoments
 from grhmc.adaptation.tuners.momentum_time import LengthTuner, add_up, init_length_tuner
@@ -28,7 +28,6 @@ from grhmc.adaptation.tuners.step_size import started_step_tuner, tuned_step
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
-_FEWEST_ROUNDS = 2
 _PREFERENCE = 1.05
 # Leapfrog must go further than the splitting by so much: at equal acceptance the splitting's errors are smaller.
 
@@ -140,7 +139,7 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
         log_time, log_process_time, event_rate = _time_to_u_turn(counted or in_bulk, stage)
     trajectories = _trajectories(present, lost, counted, log_process_time, situation)
     next_stage = situation.stage_index + 1
-    if is_agreed and trajectories.is_chosen and stage.round >= _FEWEST_ROUNDS:
+    if is_agreed and trajectories.is_chosen and stage.round >= FEWEST_ROUNDS:
         while next_stage < len(situation.stages) and situation.stages[next_stage].round > 0:
             next_stage += 1
     return [

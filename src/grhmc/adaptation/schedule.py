@@ -12,14 +12,15 @@
     chains pool ----------------------^ after 7        ^ after it    ^ after each round     ^ after it
 
 `*` hot windows (from `FEWEST_DRAWS_TO_HEAT` draws of warm-up on). Rounds left are skipped once the chains agree,
-two at the earliest. With too few draws for windows there is one round and nothing else. Percentages are of `tune`.
+after two at the earliest. With GEO these two are half as long where the chains have agreed before: the windows have
+used its scale already. With too few draws for windows there is one round and nothing else. Percentages are of `tune`.
 """
 
 from __future__ import annotations
 
 import math
 
-from grhmc.adaptation.stage import FORGET, SHIFT, EventRateRule, ScaleRule, Stage
+from grhmc.adaptation.stage import FEWEST_ROUNDS, FORGET, SHIFT, EventRateRule, ScaleRule, Stage
 from grhmc.adaptation.tuners.mct import FIRST_RUN_GAMMA
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, GEO, MCT
 
@@ -50,6 +51,11 @@ def _stage_lengths(n_tune: int, tuner: int) -> tuple[list[int], int, list[int], 
     n_rounds = max(1, round(rest / max(_ROUND_SHARE * n_tune, _SHORTEST_ROUND)))
     rounds = [rest // n_rounds + (number < rest % n_rounds) for number in range(n_rounds)]
     return windows, crossing_times, rounds, settling
+
+
+def _short_round(length: int) -> int:
+    """Draws in a round whose scale the chains agree about already; it only has to find a step and a length."""
+    return min(length, max(length // 2, _SHORTEST_ROUND))
 
 
 def practical_stages(
@@ -113,6 +119,7 @@ def practical_stages(
         Stage(
             f"round {number + 1}" if has_windows else "window 1",
             length,
+            n_draws_if_agreed=_short_round(length) if tuner == GEO and has_windows and number < FEWEST_ROUNDS else 0,
             draw_spacing=draw_spacing,
             u_turns_per_draw=u_turns_per_draw,
             by_trajectories=by_trajectories,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from grhmc.adaptation.tuners.mct import FIRST_RUN_GAMMA, K0, KAPPA
 from grhmc.adaptation.tuners.scale_from_moments import FIXED
@@ -11,6 +11,9 @@ from grhmc.settings import TARGET_CROSSING_TIME
 
 FORGET, SHIFT = "forget", "shift"
 """What becomes of the moments at a stage's start: dropped, or kept as the previous window."""
+
+FEWEST_ROUNDS = 2
+"""After which those that are left may be skipped: one for each integrator."""
 
 HISTORY_ROWS_PER_STAGE = 60
 """Rows of tuning history each stage of warm-up leaves."""
@@ -100,6 +103,8 @@ class Stage:
         Shown in the progress line.
     n_draws : int
         Length.
+    n_draws_if_agreed : int
+        Length where chains have agreed about the scale before it; 0: the same.
     draw_spacing : float or None
         Process time per draw; None: the present U-turn time times `u_turns_per_draw`.
     u_turns_per_draw : float
@@ -125,6 +130,7 @@ class Stage:
 
     name: str
     n_draws: int
+    n_draws_if_agreed: int = 0
     draw_spacing: float | None = None
     u_turns_per_draw: float = 0.5
     is_warmup: bool = True
@@ -139,6 +145,10 @@ class Stage:
     round: int = 0
     scale: ScaleRule = field(default_factory=ScaleRule)
     event_rate: EventRateRule = field(default_factory=EventRateRule)
+
+    def once_agreed(self) -> Stage:
+        """The stage as it is where chains have agreed about the scale before it."""
+        return replace(self, n_draws=self.n_draws_if_agreed) if self.n_draws_if_agreed > 0 else self
 
     @property
     def waits(self) -> bool:

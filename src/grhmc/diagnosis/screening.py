@@ -97,7 +97,7 @@ def half_chain_score(standardized: np.ndarray) -> np.ndarray:
 
 
 def deviations(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Standard deviation and largest deviation from the mean of each coordinate of draws, shape (chains, draws, dim)."""
+    """Standard deviation and largest deviation from the mean of each coordinate of draws (chains, draws, dim)."""
     spread, largest = np.zeros(draws.shape[2]), np.zeros(draws.shape[2])
     for columns, block in blocks_of_columns(draws):
         spread[columns] = block.std(axis=0)

@@ -276,7 +276,8 @@ class Chain:
     @property
     def stage(self) -> Stage:
         """The present stage."""
-        return self.stages[max(self.stage_index, 0)]
+        stage = self.stages[max(self.stage_index, 0)]
+        return stage.once_agreed() if self.is_agreed else stage
 
     @property
     def draws_done(self) -> int:
