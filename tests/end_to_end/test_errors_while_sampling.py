@@ -144,6 +144,8 @@ def test_the_same_places_of_a_density_in_python_are_outside_the_support() -> Non
 
 
 def test_a_chain_that_cannot_move_is_a_sampling_error_with_a_remedy() -> None:
+    """After it has begun anew a few times: it has seen no place but its start."""
+
     def spike(q: np.ndarray) -> tuple[float, np.ndarray]:
         return (0.0, np.ones(1)) if q[0] == 0.5 else (-math.inf, q)
 

@@ -147,6 +147,34 @@ def test_an_enclosed_chain_is_stuck(integrator):
     assert len(chain.record().draws) < 10
 
 
+ISLAND = np.array([50.0, 50.0])
+
+
+def normal_and_island(q):
+    """A normal cut off at 6, and a speck far out, as a solver's errors make them."""
+    if np.abs(q - ISLAND).max() < 1e-9:
+        return -100.0, np.zeros(2)
+    return (-0.5 * q @ q if np.abs(q).max() < 6.0 else -np.inf), -q
+
+
+def enclosed_in_a_window(init):
+    """A chain that comes to the speck within its first window."""
+    settings = run_settings(dim=2, draws=50, tune=500, scale="geo", event_rate="tuned", sample_interval=None)
+    chain = make_chain(from_python(normal_and_island, 2), settings, init=init)
+    chain.advance(10)
+    assert chain.stage.is_window
+    standardized = (ISLAND - chain.process.standardization.centre) / chain.process.standardization.scale
+    chain.process.step.position[:] = standardized
+    return chain
+
+
+def test_a_chain_that_is_enclosed_in_a_window_goes_on_from_the_highest_place_it_has_seen():
+    chain = finish(enclosed_in_a_window(np.ones(2)))
+    assert chain.outcome == Outcome.STAGE_DONE
+    assert chain.n_escapes == 1
+    assert np.abs(chain.record().draws).max() < 6.0
+
+
 @EACH_INTEGRATOR
 def test_a_chain_that_needs_too_many_gradients_for_a_draw_gives_up(integrator):
     model = independent_normals([1.0]).log_density()

@@ -146,6 +146,11 @@ class Stage:
     scale: ScaleRule = field(default_factory=ScaleRule)
     event_rate: EventRateRule = field(default_factory=EventRateRule)
 
+    @property
+    def is_window(self) -> bool:
+        """One of those that lead each chain for itself from its start into the bulk."""
+        return self.is_hot or self.explores
+
     def once_agreed(self) -> Stage:
         """The stage as it is where chains have agreed about the scale before it."""
         return replace(self, n_draws=self.n_draws_if_agreed) if self.n_draws_if_agreed > 0 else self

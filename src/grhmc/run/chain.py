@@ -40,7 +40,7 @@ from grhmc.run.chain_record import (
 )
 from grhmc.run.cost import look_for_noise
 from grhmc.run.draw_rows import NO_LIMIT, draws_until_a_pause, make_room
-from grhmc.run.highest_place import go_to_highest
+from grhmc.run.highest_place import MOST_ESCAPES, go_to_highest, start_at_highest
 from grhmc.run.intervals import draws_until_full, join_if_full
 from grhmc.run.kernel_settings import BEFORE_THE_FIRST_STAGE, StageStart, kernel_settings, write_kernel_settings
 from grhmc.run.rate_of_user import user_rate
@@ -125,6 +125,7 @@ class Chain:
         self.integrator = settings.first_integrator
         self.time_per_gradient = np.zeros(len(SYMPLECTIC_INTEGRATORS))  # of discrete steps: what rounds have found
         self.n_repeats = 0  # of the present stage, because it cost too much
+        self.n_escapes = 0  # from places in windows that it could not step away from
         self.is_agreed = False  # with the other chains about the scale
         self.is_lost = False  # far from where most of the others are
         discrete = settings.discrete
@@ -203,7 +204,12 @@ class Chain:
         self.seconds[int(not self.stage.is_warmup)] += self._block_seconds
         join_if_full(self)
         self.outcome = Outcome(code)
-        self.is_whole = code in (Outcome.RUNNING, Outcome.STAGE_DONE)
+        if self.outcome == Outcome.STUCK and self.stage.is_window and self.n_escapes < MOST_ESCAPES:
+            self.n_escapes += 1
+            start_at_highest(self)
+            self._begin_stage(self.stage_index)
+            self.outcome = Outcome.RUNNING
+        self.is_whole = self.outcome in (Outcome.RUNNING, Outcome.STAGE_DONE)
         if self.outcome == Outcome.RUNNING and self.is_told_to_stop:
             self.outcome = Outcome.INTERRUPTED
         if self.outcome == Outcome.DENSITY_RAISED and self.process.density.stop[0] == STOPPED:

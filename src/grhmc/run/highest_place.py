@@ -1,7 +1,8 @@
-"""A chain that has passed a place of far higher log density than where it ended up goes there.
+"""A chain that has passed a place of far higher log density than where it ended up, or is enclosed, goes there.
 
 A start in a local mode may be left for a moment only: in a hot window, or on the way in. The least-squares ripples of a
 differential equation are such modes, and the peak between them is too narrow for a chain that runs past it to stay.
+And far out a solver's errors make the density finite here and there only: a chain that came there cannot step away.
 """
 
 from __future__ import annotations
@@ -25,16 +26,23 @@ FAR_HIGHER, FAR_HIGHER_PER_DIMENSION = 100.0, 5.0
 """In log density: a normal's mode is d/2 higher than where its chains are, and a funnel's neck, a tenth as wide as the
 rest in each of d dimensions, 2.3 d. No difference of width makes up for it."""
 
+MOST_ESCAPES = 3
+"""Of a chain that is enclosed by points where the density is not finite; then the model is at fault."""
+
 _FIRST_STEP = 0.1
 # As of a chain's start.
 
 
 def go_to_highest(chain: ChainState) -> None:
     """Start the chain anew where it has seen the highest log density, if that is far higher than where it is."""
-    path, dim = chain.process.path[0], chain.model.dim
-    if not path.highest_log_density - path.log_density > FAR_HIGHER + FAR_HIGHER_PER_DIMENSION * dim:
-        return
-    process, settings, point = chain.process, chain.settings, chain.process.highest.copy()
+    path = chain.process.path[0]
+    if path.highest_log_density - path.log_density > FAR_HIGHER + FAR_HIGHER_PER_DIMENSION * chain.model.dim:
+        start_at_highest(chain)
+
+
+def start_at_highest(chain: ChainState) -> None:
+    """Start the chain anew where it has seen the highest log density."""
+    dim, process, settings, point = chain.model.dim, chain.process, chain.settings, chain.process.highest.copy()
     _, gradient, code = chain.model.evaluate(point)
     process.counters.n_gradients += 1
     if code == EXCEPTION:

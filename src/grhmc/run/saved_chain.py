@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SCALARS = (
     "stage_index",
     "n_repeats",
+    "n_escapes",
     "is_agreed",
     "is_lost",
     "u_turns_per_draw",
