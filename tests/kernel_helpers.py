@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from numba.core import config
@@ -23,6 +24,8 @@ from grhmc.dynamics.phase import Step, StepEnd, init_step, move_to_end
 from grhmc.dynamics.standardization import Standardization, init_standardization
 from grhmc.models import LogDensity, from_python
 from grhmc.outcomes import Outcome
+from grhmc.process.advance import advance
+from grhmc.process.discrete import advance_one_trajectory
 from grhmc.run.chain import Chain
 from grhmc.run.cross_chain import adapt_across_chains
 from grhmc.run.kernel_settings import kernel_settings
@@ -260,3 +263,17 @@ def changed_kernel(kernel: Any, **changed: Any) -> Any:
     if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
         return function
     return KernelDispatcher(function, options, {})
+
+
+_STUCK = int(Outcome.STUCK)
+
+
+@numba.njit
+def _no_continuous_process(process, records):
+    return _STUCK
+
+
+def changed_trajectories(**changed: Any) -> Any:
+    """`advance` for trajectories with some of what they call changed; nothing else of it is compiled anew."""
+    trajectory = changed_kernel(advance_one_trajectory, **changed)
+    return changed_kernel(advance, advance_one_trajectory=trajectory, advance_one_step=_no_continuous_process)

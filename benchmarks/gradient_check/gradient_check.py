@@ -1,6 +1,6 @@
 """How often the gradient check rejects right gradients, and how often it lets wrong ones pass.
 
-    python benchmarks/gradient_check/gradient_check.py [seeds]
+    python benchmarks/gradient_check/gradient_check.py [seeds] ["fault" ...]    # all, or some faults only
 
 Right models: scales from 1e-6 to 1e6, flat and lopsided densities, modes, constants, single precision, ODE solvers with
 their noise. Wrong ones: the same with a sign, a factor, a term, a coordinate or an order of coordinates at fault.
@@ -230,15 +230,16 @@ def show(name: str, dim: int, verdicts: list[tuple[str, int]]) -> None:
 
 
 def main() -> None:
-    n_seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    n_seeds, asked = int(sys.argv[1]) if len(sys.argv) > 1 else 20, sys.argv[2:]
     header = "| dim | passed | warned | rejected | evaluations, median | most |\n|---|---|---|---|---|---|---|"
-    print(f"| right gradients {header}")
-    right = [right_models(seed) for seed in range(n_seeds)]
-    for name in right[0]:
-        show(name, right[0][name][1].size, [verdict(*cases[name]) for cases in right])
+    if not asked:
+        print(f"| right gradients {header}")
+        right = [right_models(seed) for seed in range(n_seeds)]
+        for name in right[0]:
+            show(name, right[0][name][1].size, [verdict(*cases[name]) for cases in right])
     print(f"\n| wrong gradients {header}")
     wrong = [wrong_models(seed) for seed in range(n_seeds)]
-    for name in wrong[0]:
+    for name in asked or wrong[0]:
         cases = [case for models in wrong for case in models[name]]
         show(name, 0, [verdict(*case) for case in cases])
 

@@ -15,12 +15,10 @@ from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.adaptation.tuners.step_size import started_step_tuner
 from grhmc.dynamics.coefficients import RKN43
 from grhmc.models.analytic import independent_normals, paper_target
-from grhmc.process.advance import advance
-from grhmc.process.discrete import advance_one_trajectory
 from grhmc.running import run_to_end
 from grhmc.sampling import prepare
 from grhmc.settings import RunSettings, ScaleSettings
-from kernel_helpers import changed_kernel
+from kernel_helpers import changed_trajectories
 from monte_carlo import assert_expectations
 
 pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
@@ -118,8 +116,7 @@ def test_a_momentum_that_is_not_reversed_after_a_rejection_is_noticed(monkeypatc
     def leave(momentum):
         return None
 
-    careless = changed_kernel(advance_one_trajectory, reverse=leave)
-    monkeypatch.setattr(chain_module, "advance", changed_kernel(advance, advance_one_trajectory=careless))
+    monkeypatch.setattr(chain_module, "advance", changed_trajectories(reverse=leave))
     with pytest.raises(AssertionError, match="twice"):
         assert_exact_with(use_leapfrog, dim=1, draws=20_000, momentum="persistent", u_turns_per_refreshment=0.7)
 

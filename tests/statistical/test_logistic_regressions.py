@@ -22,7 +22,11 @@ from monte_carlo import Expectation, assert_expectations, compare
 FILE = Path(__file__).parents[1] / "data" / "logistic_regression_references.csv"
 DATA_SETS = {"BLR1": datasets.pima, "BLR2": datasets.german_credit}
 TUNERS = ("vari", "isg", "mct", "geo")
-PROCESSES = (grhmc.Discrete(integrator="splitting"), grhmc.Continuous("rkn43"), grhmc.Continuous("rkn64"))
+PROCESSES = (
+    pytest.param(grhmc.Discrete(integrator="splitting"), id="discrete"),
+    pytest.param(grhmc.Continuous("rkn43"), id="rkn43"),
+    pytest.param(grhmc.Continuous("rkn64"), id="rkn64", marks=pytest.mark.nightly),
+)
 
 # What a run warns of is not the question here.
 pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
@@ -78,7 +82,7 @@ def test_the_two_references_agree(target: str) -> None:
     assert np.all(np.abs(known.run_sd - known.sd) < 4.0 * np.hypot(known.sd_error, known.run_sd_error))
 
 
-@pytest.mark.parametrize("process", PROCESSES, ids=["discrete", "rkn43", "rkn64"])
+@pytest.mark.parametrize("process", PROCESSES)
 @pytest.mark.parametrize("tuner", TUNERS)
 @pytest.mark.parametrize("target", DATA_SETS)
 def test_posterior_moments_are_right(target: str, tuner: Any, process: Any) -> None:

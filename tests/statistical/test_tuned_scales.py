@@ -14,6 +14,7 @@ from grhmc.models.analytic import AnalyticTarget, gaussian, paper_target
 from monte_carlo import LIMIT, Comparison, assert_expectations
 
 N_CHAINS = 32
+NIGHTLY_G2, NIGHTLY_G4 = (pytest.param(name, marks=pytest.mark.nightly) for name in ("G2", "G4"))
 
 # What a run warns of is not the question here.
 pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")]
@@ -100,7 +101,7 @@ def assert_scales_converge(
 
 
 @pytest.mark.parametrize("tuner", ["vari", "isg", "geo"])
-@pytest.mark.parametrize("name", ["G1", "G2", "G3", "G4", "correlated", "NG2", "NG3"])
+@pytest.mark.parametrize("name", ["G1", NIGHTLY_G2, "G3", NIGHTLY_G4, "correlated", "NG2", "NG3"])
 def test_scales_converge(name: str, tuner: Any) -> None:
     assert_scales_converge(target_of(name), tuner)
 
@@ -125,7 +126,7 @@ def test_geo_does_not_see_how_far_out_a_normal_start_is() -> None:
     np.testing.assert_allclose(result["tuning"]["scale"].to_numpy(), 1.0, rtol=0.2)
 
 
-@pytest.mark.parametrize("integrator", ["splitting", "rkn43"])
+@pytest.mark.parametrize("integrator", ["splitting", pytest.param("rkn43", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("warmup", ["practical", "paper"])
 @pytest.mark.parametrize("name", ["G1", "G2", "G3", "G4"])
 def test_crossing_times_after_mct_are_pi(name: str, warmup: Any, integrator: Any) -> None:
