@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import grhmc
 from grhmc import Outcome
 from grhmc.adaptation.pooling import pool
 from grhmc.adaptation.tuners.moments import init_moments, merge_moments
+from grhmc.adaptation.tuners.step_size import SHORT_STEP, longest_step
 from grhmc.dynamics.standardization import to_parameters
 from grhmc.models.analytic import gaussian, independent_normals, paper_target
 from grhmc.run.cross_chain import adapt_across_chains, findings_of
@@ -65,6 +67,16 @@ def test_decisions_follow_from_what_was_found_alone_wherever_the_chains_live() -
         assert decision.standardization is not None
         np.testing.assert_array_equal(chain.process.standardization.scale, decision.standardization.scale)
         assert np.exp(chain.process.step_tuner.log_value[0]) == pytest.approx(decision.trajectory_step, rel=1e-12)
+
+
+@pytest.mark.parametrize("n_non_finite", [0, 1])
+def test_steps_that_an_edge_has_made_short_are_no_first_steps_of_trajectories(n_non_finite: int) -> None:
+    chains = waiting_chains(4, scale="geo", process="discrete")
+    short = [replace(findings_of(chain), step_size=1e-4, n_non_finite=n_non_finite) for chain in chains]
+    (step,) = {decision.trajectory_step for decision in pool(short, situation_of(chains[0]))}
+    assert step is not None
+    (log_time,) = {decision.log_process_time for decision in pool(short, situation_of(chains[0]))}
+    assert (step >= 0.5 * SHORT_STEP * longest_step(log_time)) == bool(n_non_finite)
 
 
 def test_what_is_decided_does_not_depend_on_the_order_of_chains() -> None:

@@ -24,6 +24,8 @@ class Findings:
         Of the present state, and of the steps of the continuous process.
     has_stepped : bool
         Whether it has taken a step at all.
+    n_non_finite : int
+        Places that it ran into where the density is not finite.
     standardization : Standardization
     moments, previous_moments : RunningMoments
         Of the stage that has just ended, and of the one before.
@@ -47,6 +49,7 @@ class Findings:
     accepted_step: float
     error_ratio: float
     has_stepped: bool
+    n_non_finite: int
     standardization: Standardization
     moments: RunningMoments
     previous_moments: RunningMoments

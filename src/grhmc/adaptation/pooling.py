@@ -24,7 +24,7 @@ from grhmc.adaptation.standardizing import by_own_draws, directions_together, di
 from grhmc.adaptation.tuners.moments import RunningMoments
 from grhmc.adaptation.tuners.momentum_time import LengthTuner, add_up, init_length_tuner
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
-from grhmc.adaptation.tuners.step_size import started_step_tuner, tuned_step
+from grhmc.adaptation.tuners.step_size import SHORT_STEP, longest_step, started_step_tuner, tuned_step
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
@@ -246,6 +246,8 @@ def _trajectories(
         return undecided
     step = _median_step(counted, log_process_time) if counted else FIRST_STEP
     if not stage.by_trajectories:  # the continuous process ends here, which has led chains into the bulk
+        if any(each.n_non_finite > 0 for each in counted):  # it shortens its steps at edges; trajectories need not
+            step = max(step, SHORT_STEP * longest_step(log_process_time))
         if situation.chooses_integrator:
             return replace(undecided, integrator="leapfrog", step=0.5 * step)
         return replace(undecided, step=step)

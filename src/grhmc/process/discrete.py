@@ -27,6 +27,7 @@ from grhmc.adaptation.tuners.dual_averaging import observe
 from grhmc.adaptation.tuners.moments import observe_draw
 from grhmc.adaptation.tuners.momentum_time import observe_position
 from grhmc.adaptation.tuners.scale_from_moments import FIXED
+from grhmc.adaptation.tuners.step_size import SHORT_STEP
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.phase import StepEnd, remember, return_to, reverse
 from grhmc.events.random_numbers import exponential, uniform
@@ -63,12 +64,6 @@ noise of the log density that makes it so (`grhmc.run.cost`)."""
 
 JITTER = 0.1
 """A trajectory's steps are up to this share shorter or longer than the tuned one, so that no orbit closes on itself."""
-
-SHORT_STEP = 0.125
-"""Share of the longest step below which a place where the density is not finite is no reason for shorter ones.
-
-It is an edge or a hole then, not an overflow. The shorter the steps, the more trajectories meet a thin shell of such
-places instead of stepping over it: tuning would never come to an end."""
 
 SAME, DIFFERENT, RAISED = 0, 1, 2
 """Verdicts of `compare_way_back`."""

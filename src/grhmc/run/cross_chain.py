@@ -75,6 +75,7 @@ def findings_of(chain: Chain) -> Findings:
         accepted_step=float(path.accepted_step),
         error_ratio=float(path.error_ratio),
         has_stepped=bool(counters.n_steps > 0),
+        n_non_finite=int(counters.n_non_finite),
         standardization=Standardization(*(part.copy() for part in process.standardization)),
         moments=process.moments,
         previous_moments=process.previous_moments,

@@ -20,6 +20,12 @@ K0 = 10.0
 LARGEST_STEP_PER_U_TURN = 0.5
 """Longest step of the discrete process over the time to a U-turn: one that is longer comes back to where it was."""
 
+SHORT_STEP = 0.125
+"""Share of the longest step below which a place where the density is not finite is no reason for shorter ones.
+
+It is an edge or a hole then, not an overflow. The shorter the steps, the more trajectories meet a thin shell of such
+places instead of stepping over it: tuning would never come to an end."""
+
 
 def init_step_tuner(step: float) -> DualAveraging:
     """Start at `step`, in process time, and be drawn to it."""
