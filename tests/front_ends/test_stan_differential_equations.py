@@ -83,8 +83,8 @@ def robertson() -> Problem:
     return Problem(
         "robertson",
         {"n": 11, "times": times, "y": np.column_stack([first, second])},
-        {"log_rates": ROBERTSON_MEANS, "sigma": [0.0]},
-        {"log_rates": ROBERTSON_SDS, "sigma": [0.0]},
+        {"log_rates": [-3.081, 17.319, 9.410], "sigma": [0.0362]},
+        {"log_rates": [0.255, 0.190, 0.351], "sigma": [0.0058]},
         {"draws": 300, "tune": 500},
     )
 

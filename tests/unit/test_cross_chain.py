@@ -69,6 +69,20 @@ def test_decisions_follow_from_what_was_found_alone_wherever_the_chains_live() -
         assert np.exp(chain.process.step_tuner.log_value[0]) == pytest.approx(decision.trajectory_step, rel=1e-12)
 
 
+def test_chains_that_agree_after_the_windows_have_agreed_early_and_later_rounds_do_not_change_that() -> None:
+    chains = waiting_chains(4, scale="geo", process="discrete")
+    for chain in chains:
+        chain.process.moments.position_mean[:] = 0.0
+    adapt_across_chains(chains)
+    agreed = chains[0].is_agreed
+    assert [chain.agreed_early for chain in chains] == [agreed] * 4
+    for chain in chains:
+        chain.agreed_early = False
+    advance_until_they_wait(chains)
+    adapt_across_chains(chains)
+    assert not any(chain.agreed_early for chain in chains)
+
+
 @pytest.mark.parametrize("n_non_finite", [0, 1])
 def test_steps_that_an_edge_has_made_short_are_no_first_steps_of_trajectories(n_non_finite: int) -> None:
     chains = waiting_chains(4, scale="geo", process="discrete")

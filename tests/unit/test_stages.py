@@ -19,9 +19,9 @@ from grhmc.settings import RunSettings, ScaleSettings
 from kernel_helpers import make_chain, run_settings
 
 
-def practical(n_tune: int, tuner: int) -> list[Stage]:
+def practical(n_tune: int, tuner: int, **how: Any) -> list[Stage]:
     return practical_stages(
-        n_tune, tuner, tune_event_rate=True, u_turn_factor=1.3, draw_spacing=None, u_turns_per_draw=0.5
+        n_tune, tuner, tune_event_rate=True, u_turn_factor=1.3, draw_spacing=None, u_turns_per_draw=0.5, **how
     )
 
 
@@ -33,33 +33,39 @@ def test_stages_use_all_draws_and_none_is_empty(tuner: int) -> None:
         assert all(length > 0 for length in lengths)
 
 
-def test_the_first_two_rounds_of_geo_are_half_as_long_once_chains_agree() -> None:
-    rounds = [stage for stage in practical(1000, GEO) if stage.round > 0]
-    shortened = [stage.once_agreed().n_draws for stage in rounds]
-    assert shortened[:2] == [stage.n_draws // 2 for stage in rounds[:2]]
-    assert shortened[2:] == [stage.n_draws for stage in rounds[2:]]
+def test_the_first_two_rounds_of_geo_are_half_as_long_where_chains_agree_early() -> None:
+    stages = practical(1000, GEO, tune_length=True)
+    rounds = [stage for stage in stages if stage.round > 0]
+    shorter = [stage.shorter for stage in rounds]
+    assert [stage and stage.n_draws for stage in shorter[:2]] == [stage.n_draws // 2 for stage in rounds[:2]]
+    assert shorter[2:] == [None] * (len(rounds) - 2)
+    settling = stages[-1].shorter
+    assert settling is not None
+    assert settling.n_draws == stages[-1].n_draws
+    assert settling.tune_length
+    assert not stages[-1].tune_length
 
 
 @pytest.mark.parametrize("tuner", [FIXED, VARI, ISG, MCT])
-def test_rounds_of_other_tuners_are_never_short(tuner: int) -> None:
-    """Their scale is not the one that chains have agreed about in the windows, or none is tuned."""
-    assert all(stage.once_agreed() == stage for stage in practical(1000, tuner))
+def test_rounds_of_other_tuners_are_never_shorter(tuner: int) -> None:
+    """Their scale is not the one that chains agree about after the windows, or none is tuned."""
+    assert all(stage.shorter is None for stage in practical(1000, tuner))
 
 
-def test_short_rounds_are_no_shorter_than_a_round_may_be() -> None:
-    for n_tune in (100, 400, 600, 5000):
-        rounds = [stage for stage in practical(n_tune, GEO) if stage.round > 0]
-        assert all(min(stage.n_draws, 40) <= stage.once_agreed().n_draws <= stage.n_draws for stage in rounds)
+def test_shorter_rounds_are_no_shorter_than_a_round_may_be() -> None:
+    for n_tune in (10, 100, 400, 600, 5000):
+        for stage in practical(n_tune, GEO):
+            assert stage.shorter is None or stage.round == 0 or 40 <= stage.shorter.n_draws < stage.n_draws
 
 
-def test_a_chain_goes_through_the_short_round_if_it_has_agreed_before() -> None:
+def test_a_chain_goes_through_the_shorter_round_if_it_has_agreed_early() -> None:
     lengths = {}
-    for is_agreed in (False, True):
+    for agreed_early in (False, True):
         chain = make_chain(independent_normals(np.ones(2)).log_density(), run_settings(tune=1000, scale="geo"))
-        chain.is_agreed = is_agreed
+        chain.agreed_early = agreed_early
         (first,) = [number for number, stage in enumerate(chain.stages) if stage.round == 1]
         chain.go_on(first)
-        lengths[is_agreed] = int(chain.process.settings.n_draws[0])
+        lengths[agreed_early] = int(chain.process.settings.n_draws[0])
     assert lengths[True] == lengths[False] // 2
 
 

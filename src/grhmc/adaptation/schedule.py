@@ -12,13 +12,15 @@
     chains pool ----------------------^ after 7        ^ after it    ^ after each round     ^ after it
 
 `*` hot windows (from `FEWEST_DRAWS_TO_HEAT` draws of warm-up on). Rounds left are skipped once the chains agree,
-after two at the earliest. With GEO these two are half as long where the chains have agreed before: the windows have
-used its scale already. With too few draws for windows there is one round and nothing else. Percentages are of `tune`.
+after two at the earliest. Where they agree after the windows already, these two are half as long, and settling tunes
+the momentum decorrelation time, too (GEO only: all windows use its scale; another tuner has only its rounds). With too
+few draws for windows there is one round and nothing else. Percentages are of `tune`.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from grhmc.adaptation.stage import FEWEST_ROUNDS, FORGET, SHIFT, EventRateRule, ScaleRule, Stage
 from grhmc.adaptation.tuners.mct import FIRST_RUN_GAMMA
@@ -53,9 +55,20 @@ def _stage_lengths(n_tune: int, tuner: int) -> tuple[list[int], int, list[int], 
     return windows, crossing_times, rounds, settling
 
 
-def _short_round(length: int) -> int:
-    """Draws in a round whose scale the chains agree about already; it only has to find a step and a length."""
-    return min(length, max(length // 2, _SHORTEST_ROUND))
+def _with_shorter(stages: list[Stage], round_length: int) -> list[Stage]:
+    """Shorter rounds where chains agree before them, which then have only to find the integrator that goes further.
+
+    For how long momenta last and how far draws are apart such a round has too few draws: the settling finds these.
+    """
+    shorter = max(round_length // 2, _SHORTEST_ROUND)
+    if shorter >= round_length:
+        return stages
+    *before, settling = stages
+    tunes_length = before[-1].tune_length
+    return [
+        *(replace(at, shorter=replace(at, n_draws=shorter)) if 0 < at.round <= FEWEST_ROUNDS else at for at in before),
+        replace(settling, shorter=replace(settling, tune_length=tunes_length)),
+    ]
 
 
 def practical_stages(
@@ -119,7 +132,6 @@ def practical_stages(
         Stage(
             f"round {number + 1}" if has_windows else "window 1",
             length,
-            n_draws_if_agreed=_short_round(length) if tuner == GEO and has_windows and number < FEWEST_ROUNDS else 0,
             draw_spacing=draw_spacing,
             u_turns_per_draw=u_turns_per_draw,
             by_trajectories=by_trajectories,
@@ -145,7 +157,7 @@ def practical_stages(
                 event_rate=event_rate(True),
             )
         )
-    return stages
+    return _with_shorter(stages, rounds[0]) if tuner == GEO and has_windows else stages
 
 
 _FIRST_CHANGE_TIME = 5.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from grhmc.adaptation.tuners.mct import FIRST_RUN_GAMMA, K0, KAPPA
 from grhmc.adaptation.tuners.scale_from_moments import FIXED
@@ -103,8 +103,8 @@ class Stage:
         Shown in the progress line.
     n_draws : int
         Length.
-    n_draws_if_agreed : int
-        Length where chains have agreed about the scale before it; 0: the same.
+    shorter : Stage or None
+        What takes its place where the chains agree about the scale at the end of the windows already.
     draw_spacing : float or None
         Process time per draw; None: the present U-turn time times `u_turns_per_draw`.
     u_turns_per_draw : float
@@ -130,7 +130,7 @@ class Stage:
 
     name: str
     n_draws: int
-    n_draws_if_agreed: int = 0
+    shorter: Stage | None = None
     draw_spacing: float | None = None
     u_turns_per_draw: float = 0.5
     is_warmup: bool = True
@@ -150,10 +150,6 @@ class Stage:
     def is_window(self) -> bool:
         """One of those that lead each chain for itself from its start into the bulk."""
         return self.is_hot or self.explores
-
-    def once_agreed(self) -> Stage:
-        """The stage as it is where chains have agreed about the scale before it."""
-        return replace(self, n_draws=self.n_draws_if_agreed) if self.n_draws_if_agreed > 0 else self
 
     @property
     def waits(self) -> bool:

@@ -114,6 +114,7 @@ def apply(chain: Chain, decision: Decision) -> None:
     chain.time_per_gradient[:] = decision.time_per_gradient
     chain.is_lost = decision.is_lost
     chain.is_agreed = chain.is_agreed or decision.is_agreed
+    chain.agreed_early = decision.is_agreed if chain.stage.is_window else chain.agreed_early
     chain.go_on(decision.next_stage)
 
 

@@ -22,6 +22,7 @@ _SCALARS = (
     "n_repeats",
     "n_escapes",
     "is_agreed",
+    "agreed_early",
     "is_lost",
     "u_turns_per_draw",
     "u_turns_per_refreshment",

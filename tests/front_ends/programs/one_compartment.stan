@@ -21,7 +21,7 @@ model {
   half ~ lognormal(0, 1);
   fastest ~ lognormal(0, 1);
   sigma ~ lognormal(-1, 1);
-  array[n] vector[1] z = ode_rk45_tol(rates, [0]', 0, times, 1e-6, 1e-6, 10000, absorption, half, fastest, dose);
+  array[n] vector[1] z = ode_rk45_tol(rates, [0]', 0, times, 1e-6, 1e-6, 1000, absorption, half, fastest, dose);
   for (i in 1:n) {
     y[i] ~ lognormal(log(z[i, 1]), sigma);
   }
