@@ -13,7 +13,7 @@ import numpy as np
 
 from grhmc.diagnosis.gradient import gradient_at
 from grhmc.diagnosis.report import WARNING, Finding, listed
-from grhmc.diagnosis.screening import all_finite
+from grhmc.diagnosis.screening import all_finite, blocks_of_coordinates
 from grhmc.diagnosis.stein import GradientMoments, moments_by_gradients
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ FEWEST_JUDGED = 1000
 _FEWEST_DRAWS, _MOST_DRAWS = 400, 800
 _N_PARTS = 10
 _MOST_COORDINATES = 4
-_BLOCK_ENTRIES = 1_000_000
 _ROUNDING = 1e-12
 
 
@@ -90,14 +89,12 @@ def variance_errors(draws: np.ndarray) -> np.ndarray:
     if size == 0:
         return np.zeros(dim)
     errors = np.zeros(dim)
-    step = max(1, _BLOCK_ENTRIES // (n_chains * n_draws))
-    for first in range(0, dim, step):
-        block = draws[:, : size * _N_PARTS, first : first + step]
+    for columns, block in blocks_of_coordinates(draws[:, : size * _N_PARTS]):
         squares = (block - block.mean(axis=(0, 1))) ** 2
         parts = squares.reshape(n_chains * _N_PARTS, size, -1).mean(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             relative = parts.std(axis=0, ddof=1) / np.sqrt(len(parts)) / parts.mean(axis=0)
-        errors[first : first + step] = np.nan_to_num(relative)
+        errors[columns] = np.nan_to_num(relative)
     return errors
 
 
@@ -123,12 +120,10 @@ def _dependent_coordinates(draws: np.ndarray, worst: int) -> np.ndarray:
 
 def _predicted(draws: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Of each target, the sum of squares that a parabola in each coordinate predicts; shape (targets, dim)."""
-    dim = draws.shape[2]
-    predicted = np.zeros((len(targets), dim))
-    step = max(1, _BLOCK_ENTRIES // (draws.shape[0] * draws.shape[1]))
-    for first in range(0, dim, step):
-        for values in _parabola(draws[:, :, first : first + step]):
-            predicted[:, first : first + step] += (targets @ values) ** 2
+    predicted = np.zeros((len(targets), draws.shape[2]))
+    for columns, block in blocks_of_coordinates(draws):
+        for values in _parabola(block):
+            predicted[:, columns] += (targets @ values) ** 2
     return predicted
 
 

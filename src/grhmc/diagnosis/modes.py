@@ -14,7 +14,7 @@ import numpy as np
 from grhmc.adaptation.local_mass import log_mass_bounds
 from grhmc.diagnosis.local_run import run_from, value_at
 from grhmc.diagnosis.report import WARNING, Finding, listed, listed_chains
-from grhmc.diagnosis.screening import all_finite, blocks_of_columns, correlations, deviations
+from grhmc.diagnosis.screening import all_finite, blocks_of_coordinates, correlations, deviations
 
 if TYPE_CHECKING:
     import xarray
@@ -143,8 +143,9 @@ def beyond_draws(places: np.ndarray, draws: np.ndarray) -> np.ndarray:
     Beyond all of them but one in a thousand on each side: that a few have been there does not tell how many should.
     """
     beyond = np.zeros(places.shape)
-    for columns, block in blocks_of_columns(draws):
-        (low, high), spread = np.quantile(block, (_OUTERMOST, 1.0 - _OUTERMOST), axis=0), block.std(axis=0)
+    for columns, block in blocks_of_coordinates(draws):
+        points = block.reshape(-1, block.shape[2])
+        (low, high), spread = np.quantile(points, (_OUTERMOST, 1.0 - _OUTERMOST), axis=0), points.std(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             beyond[:, columns] = np.maximum(low - places[:, columns], places[:, columns] - high) / spread
     return np.where(np.isfinite(beyond) & np.isfinite(places), beyond, 0.0)

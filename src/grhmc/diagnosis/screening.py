@@ -99,22 +99,22 @@ def half_chain_score(standardized: np.ndarray) -> np.ndarray:
 def deviations(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Standard deviation and largest deviation from the mean of each coordinate of draws (chains, draws, dim)."""
     spread, largest = np.zeros(draws.shape[2]), np.zeros(draws.shape[2])
-    for columns, block in blocks_of_columns(draws):
-        spread[columns] = block.std(axis=0)
-        largest[columns] = np.abs(block - block.mean(axis=0)).max(axis=0)
+    for columns, block in blocks_of_coordinates(draws):
+        points = block.reshape(-1, block.shape[2])
+        spread[columns] = points.std(axis=0)
+        largest[columns] = np.abs(points - points.mean(axis=0)).max(axis=0)
     return spread, largest
 
 
-def blocks_of_columns(draws: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """Some coordinates of draws (chains, draws, dim) at a time, as (chains · draws, coordinates).
+def blocks_of_coordinates(draws: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Which coordinates, and draws (chains, draws, coordinates): some of them at a time, of draws (chains, draws, dim).
 
     For functions that would copy all draws. Even a reshape does so where the warm-up lies between chains in memory.
     """
     step = max(1, _BLOCK_ENTRIES // (draws.shape[0] * draws.shape[1]))
     for first in range(0, draws.shape[2], step):
         columns = slice(first, first + step)
-        block = draws[:, :, columns]
-        yield columns, block.reshape(-1, block.shape[2])
+        yield columns, draws[:, :, columns]
 
 
 def correlations(draws: np.ndarray, spread: np.ndarray) -> np.ndarray:
@@ -140,17 +140,14 @@ def _blocks(dataset: xarray.Dataset) -> Iterator[tuple[str, int, np.ndarray]]:
     for name, array in dataset.data_vars.items():
         if array.dtype.kind not in "fiu" or not array.size:
             continue
-        for first, block in blocks_of_entries(array):
-            yield str(name), first, block
+        for entries, block in blocks_of_entries(array):
+            yield str(name), entries.start, block
 
 
-def blocks_of_entries(array: xarray.DataArray) -> Iterator[tuple[int, np.ndarray]]:
-    """A variable that is not empty, some entries at a time: the first one's number, and (chains, draws, entries)."""
+def blocks_of_entries(array: xarray.DataArray) -> Iterator[tuple[slice, np.ndarray]]:
+    """The same of a variable that is not empty: which of its entries, and (chains, draws, entries)."""
     values = array.transpose("chain", "draw", ...).to_numpy()
-    values = values.reshape(*values.shape[:2], -1)
-    step = max(1, _BLOCK_ENTRIES // (values.shape[0] * values.shape[1]))
-    for first in range(0, values.shape[2], step):
-        yield first, values[:, :, first : first + step]
+    yield from blocks_of_coordinates(values.reshape(*values.shape[:2], -1))
 
 
 def _standardize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -114,7 +114,8 @@ def apply(chain: Chain, decision: Decision) -> None:
     chain.time_per_gradient[:] = decision.time_per_gradient
     chain.is_lost = decision.is_lost
     chain.is_agreed = chain.is_agreed or decision.is_agreed
-    chain.agreed_early = decision.is_agreed if chain.stage.is_window else chain.agreed_early
+    if chain.stage.is_window:
+        chain.agreed_early = decision.is_agreed
     chain.go_on(decision.next_stage)
 
 
