@@ -131,8 +131,7 @@ def _link_callees(module: Any, library: JITCodeLibrary) -> None:
     """
     callees = reachable(library)
     for callee in callees:
-        if hasattr(library, "_reload_init"):  # what is imported when code comes from the cache; not before Numba 0.63
-            library._reload_init.update(callee._reload_init)
+        library._reload_init.update(callee._reload_init)  # what is imported when code comes from the cache
         is_inner = isinstance(callee, InnerLibrary)
         module.link_in(callee.own_module() if is_inner else callee._get_module_for_linking(), preserve=True)
     defined = {f.name for callee in callees for f in callee.get_defined_functions()}
