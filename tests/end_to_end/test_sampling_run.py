@@ -12,6 +12,7 @@ import pytest
 
 import grhmc
 import short_runs
+from forked_scripts import run_script
 
 
 @numba.njit
@@ -145,6 +146,37 @@ def test_two_runs_at_once_leave_each_other_and_the_process_alone():
     for result, seed in zip(results, (1, 2, 1), strict=True):
         alone = short_runs.sample(seed=seed, draws=500)
         np.testing.assert_array_equal(short_runs.draws_of(result), short_runs.draws_of(alone))
+
+
+IMPORTS_BESIDE_A_LOOK = """
+import ctypes, shutil, tempfile, threading, time
+from numpy.random import bit_generator
+from grhmc.run.cross_chain import _thread_pools
+
+def load():
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(300):  # of a library that is loaded already nothing is
+            copy = shutil.copy(bit_generator.__file__, f"{folder}/{number}.so")
+            ctypes.PyDLL(copy)
+            time.sleep(0.003)
+
+thread = threading.Thread(target=load)
+thread.start()
+n_looks = 0
+while thread.is_alive():
+    _thread_pools.cache_clear()
+    _thread_pools()
+    n_looks += 1
+print(n_looks)
+"""
+
+
+def test_an_import_in_another_thread_does_not_stop_a_run_that_looks_for_libraries():
+    """With threadpoolctl 3.6 this hangs in every run.
+
+    It holds the dynamic loader's lock while it waits for the interpreter's, and an import does the opposite.
+    """
+    assert int(run_script(IMPORTS_BESIDE_A_LOOK)) > 10
 
 
 def test_a_callback_sees_every_chain(model):

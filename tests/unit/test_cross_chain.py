@@ -139,6 +139,19 @@ def test_a_chain_far_out_keeps_its_own_scale_and_does_not_touch_the_others() -> 
     assert not any(chain.n_moves for chain in chains)  # its density is that of the others
 
 
+def test_a_chain_that_stood_still_neither_holds_the_others_up_nor_keeps_its_scale() -> None:
+    """As where its trajectories are far too long, so that all of them are rejected."""
+    chains = waiting_chains(4, scale="geo")
+    before = scales(chains)[0].copy()
+    chains[2].process.standardization.scale[:] *= 1e3
+    chains[2].process.moments.position_spread[:] = 0.0
+    adapt_across_chains(chains)
+    assert [chain.is_lost for chain in chains] == [False, False, True, False]
+    assert np.all(scales(chains) == scales(chains)[0])
+    assert np.all(scales(chains)[0] != before)
+    assert np.all(np.abs(np.log(scales(chains)[0] / SD)) < 0.2)
+
+
 def test_no_chain_is_called_lost_where_no_half_of_them_is_close_together() -> None:
     chains = waiting_chains(4, scale="geo")
     for number, chain in enumerate(chains):

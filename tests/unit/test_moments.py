@@ -18,6 +18,7 @@ from grhmc.adaptation.tuners.moments import (
 from grhmc.adaptation.tuners.scale_from_moments import (
     GEO,
     ISG,
+    LARGEST_MEAN_GRADIENT,
     VARI,
     clamp_scale,
     propose_from_moments,
@@ -179,9 +180,33 @@ def test_a_proposal_combines_both_windows(kind, centred):
         time, gradient_time = weights.sum(axis=0)
         mean, gradient_mean = weights[:, 0] @ means / time, weights[:, 1] @ gradients / gradient_time
         variance = square / time - mean**2
-        squared_gradient = gradient_square / gradient_time - (gradient_mean**2 if centred else 0.0)
+        squared_gradient = gradient_square / gradient_time
+        if centred:
+            least = (gradient_mean / LARGEST_MEAN_GRADIENT) ** 2
+            squared_gradient = max(squared_gradient - gradient_mean**2, least)
         assert centre[k] == pytest.approx(mean, rel=1e-13)
         assert scale[k] == pytest.approx(scale_from_moments(kind, variance, squared_gradient), rel=1e-12)
+
+
+@pytest.mark.parametrize("slope_varies", [1e-10, 0.0])
+def test_where_the_log_density_is_nearly_linear_a_scale_is_no_longer_than_was_seen(slope_varies):
+    """Far out in the left tail of the logarithm of a standard deviation: the slope is 1 but for 1e-5."""
+    seen = RunningMoments(np.ones(2), np.zeros(1), np.array([3.0]), np.ones(1), np.array([slope_varies]))
+    centre, scale = np.empty(1), np.empty(1)
+    propose_from_moments(GEO, True, init_moments(1), seen, centre, scale)
+    assert 1.0 < scale[0] < 3.0
+
+
+def test_a_mean_gradient_on_the_way_into_a_normal_does_not_shorten_its_scale():
+    """A path from 1 to 4 standard deviations."""
+    sd = 10.0
+    position, gradient = sd * np.linspace(1.0, 4.0, 100), -np.linspace(1.0, 4.0, 100) / sd
+    seen = RunningMoments(
+        np.ones(2), *(np.array([value]) for of in (position, gradient) for value in (of.mean(), of.var()))
+    )
+    centre, scale = np.empty(1), np.empty(1)
+    propose_from_moments(GEO, True, init_moments(1), seen, centre, scale)
+    assert scale[0] == pytest.approx(sd, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pytest
 
 from grhmc.adaptation.local_mass import CLEAR_LOG_MASS, LogMassBounds, is_negligible, log_mass_bounds
 from grhmc.adaptation.low_rank import LowRank, no_directions
-from grhmc.adaptation.places import judge_chains
+from grhmc.adaptation.places import Places, chains_that_moved, judge_chains
+from grhmc.adaptation.tuners.moments import RunningMoments
 
 LONG = 30.0
 """Process time of a path that has seen its place."""
@@ -81,41 +82,45 @@ def equal_bounds(*log_mass: float) -> LogMassBounds:
     return LogMassBounds(np.array(log_mass), np.array(log_mass))
 
 
+def judged(
+    centres: np.ndarray,
+    scales: np.ndarray,
+    bounds: LogMassBounds,
+    factor: LowRank | None = None,
+    still: int | None = None,
+) -> Places:
+    """Of chains that have moved, all but one."""
+    has_moved = np.arange(len(centres)) != (-1 if still is None else still)
+    return judge_chains(centres, scales, bounds, factor or no_directions(centres.shape[1]), has_moved)
+
+
 def test_three_chains_in_a_local_mode_do_not_outvote_one_with_the_mass() -> None:
     centres, scales = np.array([[5.0], [5.0], [5.0], [0.0]]), np.full((4, 1), 1e-3)
-    places = judge_chains(centres, scales, equal_bounds(-3.3e5, -3.3e5, -3.3e5, -40.0), no_directions(centres.shape[1]))
+    places = judged(centres, scales, equal_bounds(-3.3e5, -3.3e5, -3.3e5, -40.0))
     assert places.is_negligible.tolist() == [True, True, True, False]
     assert not places.is_apart.any()
 
 
 def test_a_chain_apart_that_may_have_mass_keeps_to_itself() -> None:
     centres, scales = np.array([[0.0], [0.1], [-0.1], [30.0]]), np.ones((4, 1))
-    places = judge_chains(
-        centres, scales, equal_bounds(0.0, 0.0, 0.0, 1.0 - CLEAR_LOG_MASS), no_directions(centres.shape[1])
-    )
+    places = judged(centres, scales, equal_bounds(0.0, 0.0, 0.0, 1.0 - CLEAR_LOG_MASS))
     assert places.is_apart.tolist() == [False, False, False, True]
     assert not places.is_negligible.any()
-    lighter = judge_chains(
-        centres, scales, equal_bounds(0.0, 0.0, 0.0, -3.0 - CLEAR_LOG_MASS), no_directions(centres.shape[1])
-    )
+    lighter = judged(centres, scales, equal_bounds(0.0, 0.0, 0.0, -3.0 - CLEAR_LOG_MASS))
     assert lighter.is_negligible.tolist() == [False, False, False, True]
 
 
 def test_chains_without_mass_have_no_part_in_who_is_apart() -> None:
     """Of five, three are where there is nothing: the two others are compared with each other alone."""
     centres, scales = np.array([[30.0], [30.0], [30.0], [0.0], [0.3]]), np.ones((5, 1))
-    places = judge_chains(
-        centres, scales, equal_bounds(-200.0, -200.0, -200.0, 0.0, 0.0), no_directions(centres.shape[1])
-    )
+    places = judged(centres, scales, equal_bounds(-200.0, -200.0, -200.0, 0.0, 0.0))
     assert places.is_negligible.tolist() == [True, True, True, False, False]
     assert not places.is_apart.any()
 
 
 def test_where_no_half_is_close_together_all_pool() -> None:
     centres, scales = np.array([[0.0], [0.0], [30.0], [30.0]]), np.ones((4, 1))
-    assert not judge_chains(
-        centres, scales, equal_bounds(0.0, 0.0, 0.0, 0.0), no_directions(centres.shape[1])
-    ).is_apart.any()
+    assert not judged(centres, scales, equal_bounds(0.0, 0.0, 0.0, 0.0)).is_apart.any()
 
 
 def test_chains_far_apart_along_a_direction_of_strong_correlation_are_in_the_same_place() -> None:
@@ -123,8 +128,39 @@ def test_chains_far_apart_along_a_direction_of_strong_correlation_are_in_the_sam
     centres = np.outer([0.0, 3.0, -2.0, 40.0], [1.0, 1.0])
     bounds = equal_bounds(0.0, 0.0, 0.0, 0.0)
     wide = LowRank(direction, np.array([1e4]))
-    assert not judge_chains(centres, np.ones((4, 2)), bounds, wide).is_apart.any()
-    assert judge_chains(centres, np.ones((4, 2)), bounds, no_directions(2)).is_apart.tolist() == [False] * 3 + [True]
+    assert not judged(centres, np.ones((4, 2)), bounds, wide).is_apart.any()
+    assert judged(centres, np.ones((4, 2)), bounds).is_apart.tolist() == [False] * 3 + [True]
     across = centres.copy()
     across[3] = [15.0, -15.0]
-    assert judge_chains(across, np.ones((4, 2)), bounds, wide).is_apart.tolist() == [False] * 3 + [True]
+    assert judged(across, np.ones((4, 2)), bounds, wide).is_apart.tolist() == [False] * 3 + [True]
+
+
+def test_a_chain_that_stood_still_is_not_compared_and_takes_over_the_scale_of_the_others() -> None:
+    centres, scales = np.array([[0.0], [0.1], [-0.1], [30.0]]), np.array([[1.0], [1.0], [1.0], [np.nan]])
+    places = judged(centres, scales, equal_bounds(0.0, 0.0, 0.0, 0.0), still=3)
+    assert places.is_still.tolist() == [False, False, False, True]
+    assert not (places.is_apart | places.is_negligible).any()
+    assert judged(centres, np.ones((4, 1)), equal_bounds(0.0, 0.0, 0.0, 0.0)).is_apart.tolist() == [False] * 3 + [True]
+
+
+def test_a_chain_that_stood_still_where_nothing_is_may_be_moved() -> None:
+    centres = np.array([[0.0], [0.1], [30.0]])
+    places = judged(centres, np.ones((3, 1)), equal_bounds(0.0, 0.0, -1e4), still=2)
+    assert places.is_negligible.tolist() == [False, False, True]
+    assert not places.is_still.any()
+
+
+def test_a_chain_that_stood_still_counts_where_no_other_has_mass() -> None:
+    centres = np.array([[0.0], [5.0], [5.1]])
+    places = judged(centres, np.ones((3, 1)), equal_bounds(0.0, -1e4, -1e4), still=0)
+    assert places.is_negligible.tolist() == [False, True, True]
+    assert not places.is_still.any()
+
+
+@pytest.mark.parametrize(
+    ("sd", "weight", "has_moved"), [(0.5, 30.0, True), (0.0, 30.0, False), (1e-8, 30.0, False), (0.0, 0.0, True)]
+)
+def test_rounding_is_no_move_and_of_no_path_nothing_is_known(sd: float, weight: float, has_moved: bool) -> None:
+    spread = weight * np.array([0.0, sd**2])
+    moments = RunningMoments(np.full(2, weight), np.full(2, 12.3), spread, np.zeros(2), np.zeros(2))
+    assert chains_that_moved([moments], np.ones((1, 2))).tolist() == [has_moved]

@@ -15,6 +15,10 @@ LOST_DISTANCE = 10.0
 """Of a chain's mean from the median of the chains' means, in the median of their scales."""
 
 
+_ROUNDING = 1e-6
+# Of a position, in scales.
+
+
 class Places(NamedTuple):
     """Where chains are; boolean arrays of shape (chains,)."""
 
@@ -22,9 +26,13 @@ class Places(NamedTuple):
     """In a place of its own that may have mass, or not in the bulk yet: it keeps its own scale and moments."""
     is_negligible: np.ndarray
     """Where there is next to no mass: it may be moved."""
+    is_still: np.ndarray
+    """In the same point as before, so that it knows no scale: it takes over that of the others."""
 
 
-def judge_chains(centres: np.ndarray, scales: np.ndarray, bounds: LogMassBounds, factor: LowRank) -> Places:
+def judge_chains(
+    centres: np.ndarray, scales: np.ndarray, bounds: LogMassBounds, factor: LowRank, has_moved: np.ndarray
+) -> Places:
     """Tell the chains that are where the mass is from those that are not.
 
     Mass decides which chains are compared with each other, never how many of them agree: of local modes of a log
@@ -40,15 +48,29 @@ def judge_chains(centres: np.ndarray, scales: np.ndarray, bounds: LogMassBounds,
     factor : LowRank
         Directions on top of the median scale: with strong correlations a posterior is much wider along some of them
         than any scale, and chains that are far apart along these are in the same place.
+    has_moved : ndarray, shape (chains,)
+        From `chains_that_moved`.
     """
     negligible = is_negligible(bounds, centres.shape[1])
     counted = ~negligible
+    if np.any(counted & has_moved):
+        counted &= has_moved
     with np.errstate(divide="ignore", invalid="ignore"):  # of a density that says nothing of a scale
         scaled = factor.standardized((centres - centres[counted][0]) / np.median(scales[counted], axis=0))
         distance = np.abs(scaled - np.median(scaled[counted], axis=0))
     is_far = np.any(distance > LOST_DISTANCE, axis=1) & counted
     is_apart = is_far & (2 * int(is_far.sum()) < int(counted.sum()))
-    return Places(is_apart, negligible)
+    return Places(is_apart, negligible, ~negligible & ~counted)
+
+
+def chains_that_moved(moments: Sequence[RunningMoments], scales: np.ndarray) -> np.ndarray:
+    """Which chains have moved by more than rounding in the stage that has just ended; shape (chains,).
+
+    Where trajectories are far too long, all of them are rejected. `scales` has shape (chains, dim).
+    """
+    spreads = np.array([each.position_spread for each in moments])
+    weights = np.array([each.weights[0] for each in moments])[:, np.newaxis]
+    return (weights[:, 0] == 0.0) | np.any(spreads > (_ROUNDING * scales) ** 2 * weights, axis=1)
 
 
 def mass_bounds_of_chains(log_density: Sequence[float], moments: Sequence[RunningMoments]) -> LogMassBounds:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grhmc.adaptation.low_rank import LowRank, NewStandardization, diagonal
-from grhmc.adaptation.places import judge_chains, mass_bounds_of_chains
+from grhmc.adaptation.places import chains_that_moved, judge_chains, mass_bounds_of_chains
 from grhmc.adaptation.stage import ScaleRule, Stage
 from grhmc.adaptation.tuners.moments import RunningMoments, init_moments, merge_moments
 from grhmc.adaptation.tuners.scale_from_moments import propose_from_moments
@@ -34,7 +34,7 @@ class PooledMoments:
     ----------
     is_agreed : bool
     is_lost : list of bool
-        Chains that keep their own scale and moments.
+        Chains that keep their own moments, and their own scale, unless they stood still.
     hosts : list of int or None
         For a chain that is where there is next to no mass, the one to go on from.
     news : list of NewStandardization or None
@@ -73,8 +73,9 @@ def pool_moments(
     proposals = [_proposal(stage.scale, of, own) for of, own in zip(moments, standardizations, strict=True)]
     centres, scales = (np.array([each[part] for each in proposals]) for part in range(2))
     factor = find_factor(np.median(scales, axis=0))
-    places = judge_chains(centres, scales, mass_bounds_of_chains(log_density, moments), factor)
-    is_lost = places.is_apart | places.is_negligible
+    has_moved = chains_that_moved(moments, np.array([each.scale for each in standardizations]))
+    places = judge_chains(centres, scales, mass_bounds_of_chains(log_density, moments), factor, has_moved)
+    is_lost = places.is_apart | places.is_negligible | places.is_still
     together = [chain for chain in range(n_chains) if not is_lost[chain]]
     stayed = [chain for chain in together if not were_lost[chain]]
     remembering = (stayed or together)[:1] if stage.round > 0 else together  # those who stayed have it in common
@@ -94,7 +95,7 @@ def pool_moments(
     stay_lost = [bool(out and host is None) for out, host in zip(is_lost, hosts, strict=True)]
     news: list[NewStandardization | None] = [
         None
-        if stay_lost[chain]
+        if stay_lost[chain] and not places.is_still[chain]
         else diagonal(*_usable(centre, scale, standardizations[chain if host is None else host]))
         for chain, host in enumerate(hosts)
     ]
