@@ -51,6 +51,7 @@ class Cell(NamedTuple):
     is_extrapolated: bool
     n_seeds: int
     n_failed: int
+    n_to_400: int  # seeds for which it is known
 
 
 def worst_ess(row: Row) -> float:
@@ -64,7 +65,9 @@ def summarize(rows: Iterable[Row], nanoseconds_per_gradient: float | None) -> Ce
     good = [row for row in rows if not row["remark"]]
     n_failed = len(rows) - len(good)
     if not good:
-        return Cell(*[0.0] * 7, *[math.nan] * 4, math.inf, False, n_seeds=len(rows), n_failed=n_failed)
+        return Cell(
+            *[0.0] * 7, *[math.nan] * 4, math.inf, False, n_seeds=len(rows), n_failed=n_failed, n_to_400=n_failed
+        )
 
     def median(of: Callable[[Row], float]) -> float:
         return statistics.median([*map(of, good), *[0.0] * n_failed])
@@ -95,6 +98,7 @@ def summarize(rows: Iterable[Row], nanoseconds_per_gradient: float | None) -> Ce
         is_extrapolated=2 * sum(guessed) > len(guessed),
         n_seeds=len(rows),
         n_failed=n_failed,
+        n_to_400=len(costs),
     )
 
 

@@ -25,6 +25,7 @@ needs_stanli = pytest.mark.skipif(
     importlib.util.find_spec("stanli") is None, reason="needs stanli: pip install 'grhmc[stan]'"
 )
 POSTERIORS = ("eight_schools", "garch11")
+FIRST_OF_POSTERIORS = (POSTERIORS[0], *(pytest.param(name, marks=pytest.mark.nightly) for name in POSTERIORS[1:]))
 
 
 class Pair(NamedTuple):
@@ -37,7 +38,7 @@ def normal(tree):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", POSTERIORS)
+@pytest.mark.parametrize("name", FIRST_OF_POSTERIORS)
 def test_default_settings_agree_with_the_reference(name):
     logp, example, variables = getattr(jax_models, name)(read_posterior_data(name))
     result = grhmc.sample(grhmc.from_jax(logp, example), seed=2, progress_bar=False)

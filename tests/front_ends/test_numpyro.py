@@ -27,6 +27,7 @@ needs_stanli = pytest.mark.skipif(
     importlib.util.find_spec("stanli") is None, reason="needs stanli: pip install 'grhmc[stan]'"
 )
 POSTERIORS = ("eight_schools", "arK", "gauss_mix")
+FIRST_OF_POSTERIORS = (POSTERIORS[0], *(pytest.param(name, marks=pytest.mark.nightly) for name in POSTERIORS[1:]))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def made():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", POSTERIORS)
+@pytest.mark.parametrize("name", FIRST_OF_POSTERIORS)
 def test_default_settings_agree_with_the_reference(made, name):
     result = grhmc.sample(made(name), seed=2, progress_bar=False)
     assert large_discrepancies(name, result) == []

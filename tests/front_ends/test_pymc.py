@@ -22,6 +22,7 @@ with warnings.catch_warnings():
 HAS_STANLI = importlib.util.find_spec("stanli") is not None
 needs_stanli = pytest.mark.skipif(not HAS_STANLI, reason="needs stanli: pip install 'grhmc[stan]'")
 POSTERIORS = ("eight_schools", "arK", "gauss_mix")
+FIRST_OF_POSTERIORS = (POSTERIORS[0], *(pytest.param(name, marks=pytest.mark.nightly) for name in POSTERIORS[1:]))
 
 # Numba says so of PyTensor's own code when that is compiled for the first time on a machine.
 pytestmark = pytest.mark.filterwarnings("ignore:(?s).*faster on contiguous arrays")
@@ -49,7 +50,7 @@ def regression(x):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", POSTERIORS)
+@pytest.mark.parametrize("name", FIRST_OF_POSTERIORS)
 def test_default_settings_agree_with_the_reference(compiled, name):
     result = grhmc.sample(compiled(name), seed=2, progress_bar=False)
     assert large_discrepancies(name, result) == []

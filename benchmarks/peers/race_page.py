@@ -1,0 +1,178 @@
+"""Write what the results say into docs/race.md: its tables, and the sentences that have their numbers.
+
+python benchmarks/peers/race_page.py
+
+What stands there between `<!-- from the results: NAME -->` and `<!-- end -->` is replaced, for every name in `PARTS`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from race import RESULTS, read
+from samplers import FAMILIES, OURS, PEERS
+from tables import ALL, Cell, Ratios, all_cells, best_of, cost, ratios, worst_ess, worst_with_warmup
+from targets import CORRELATED
+
+PAGE = Path(__file__).parents[2] / "docs/race.md"
+DEFAULT = "grhmc_default"
+SEEDS = 3
+FEWEST = 100
+"""Effective draws, of 4000, that a run has if it has not failed."""
+
+Cells = dict[str, dict[str, Cell]]
+
+
+def results(cells: Cells) -> list[str]:
+    """Medians, minima, and where we lose."""
+    found = ratios(cells, DEFAULT, ALL)
+    lost = {name: lost_on(found, name) for name in ("with_warmup", "sampling", "to_400")}
+    middle = {name: statistics.median(known(found.values(), name)) for name in lost}
+    least = {name: min(known(found.values(), name)) for name in lost}
+    return [
+        f"- With the warm-up counted, ours over the best rival is **{middle['with_warmup']:.2f}** in the median over "
+        f"{len(found)} targets and {least['with_warmup']:.2f} at least.",
+        f"- Until the worst effective sample size is 400, the best rival needs **{middle['to_400']:.2f}** times our "
+        f"gradients in the median, and {least['to_400']:.2f} times at least.",
+        f"- By sampling alone the ratio is {middle['sampling']:.2f} in the median and "
+        f"{least['sampling']:.2f} at least.",
+        f"- We lose, with the warm-up counted, on {lost['with_warmup']}; by sampling alone on {lost['sampling']}; by "
+        f"gradients until 400 on {lost['to_400']}.",
+    ]
+
+
+def failing(_: Cells) -> list[str]:
+    """How many runs of ours have too few effective draws."""
+    rows = [row for row in read(RESULTS / "grhmc.csv") if row["sampler"] == DEFAULT]
+    few = [
+        f"{row['target']} with seed {row['seed']} ({worst_ess(row):.0f})"
+        for row in rows
+        if not worst_ess(row) >= FEWEST
+    ]
+    return [
+        f"A run fails here if its worst effective sample size is below {FEWEST} of 4000 draws. Of the {len(rows)} runs "
+        f"in the tables below these do: {', '.join(few) or 'none'}."
+    ]
+
+
+def warm_up_counted(cells: Cells) -> list[str]:
+    """Worst ESS per 1000 gradients, each rival at its best."""
+    found = ratios(cells, DEFAULT, ALL)
+    lines = header("target", "ours", *FAMILIES, "ratio", "sampling only", "largest z: mean, sd")
+    for target, ratio in found.items():
+        mine = cells[target][DEFAULT]
+        rivals = rivals_at_best(
+            cells[target], worst_with_warmup, lambda cell: f"{cell.worst_with_warmup:.3g}", lambda cell: cell.n_seeds
+        )
+        lines.append(
+            row_of(
+                *(target, f"{mine.worst_with_warmup:.3g}", *rivals, f"**{ratio.with_warmup:.2f}**"),
+                *(f"{ratio.sampling:.2f}", f"{mine.mean_z:.1f}, {mine.sd_z:.1f}"),
+            )
+        )
+    return [*lines, *middle_and_least(found, ("with_warmup", "sampling"), n_after=1)]
+
+
+def until_enough(cells: Cells) -> list[str]:
+    """Thousands of gradients until the worst ESS is 400."""
+    found = {target: each for target, each in ratios(cells, DEFAULT, ALL).items() if not math.isnan(each.to_400)}
+    lines = header("target", "ours", *FAMILIES, "ratio")
+    for target, ratio in found.items():
+        rivals = rivals_at_best(cells[target], lambda cell: -cell.to_400, cost, lambda cell: cell.n_to_400)
+        lines.append(row_of(target, cost(cells[target][DEFAULT]), *rivals, f"**{ratio.to_400:.2f}**"))
+    return [*lines, *middle_and_least(found, ("to_400",), n_after=0)]
+
+
+def cells_of_each(cells: Cells) -> list[str]:
+    """How many seeds every configuration has."""
+    lines = header("configuration", "three seeds", "two", "one", "none")
+    for sampler in (*PEERS, *(each for each in OURS if each.name in (DEFAULT, "grhmc_diagonal"))):
+        seeds = Counter(cells[target][sampler.name].n_seeds if sampler.name in cells[target] else 0 for target in cells)
+        more = sum(count for n_seeds, count in seeds.items() if n_seeds >= SEEDS)
+        lines.append(row_of(sampler.name, more, seeds[2], seeds[1], seeds[0]))
+    return lines
+
+
+PARTS: dict[str, Callable[[Cells], list[str]]] = {
+    "results": results,
+    "failing runs": failing,
+    "warm-up counted": warm_up_counted,
+    "until 400": until_enough,
+    "cells": cells_of_each,
+}
+
+
+def known(found: Iterable[Ratios], name: str) -> list[float]:
+    """The ratios that have been measured."""
+    return [value for value in (getattr(each, name) for each in found) if not math.isnan(value)]
+
+
+def lost_on(found: dict[str, Ratios], name: str) -> str:
+    """Targets whose ratio is below 1, with it."""
+    lost = [f"{target} ({getattr(each, name):.2f})" for target, each in found.items() if getattr(each, name) < 1.0]
+    return ", ".join(lost) or "none"
+
+
+def row_of(*columns: object) -> str:
+    """One line of a table."""
+    return f"| {' | '.join(str(column) for column in columns)} |"
+
+
+def header(*names: str) -> list[str]:
+    """The first two lines of a table."""
+    return [row_of(*names), "|---" * len(names) + "|"]
+
+
+def rivals_at_best(
+    samplers: dict[str, Cell],
+    key: Callable[[Cell], float],
+    text: Callable[[Cell], str],
+    n_seeds: Callable[[Cell], int],
+) -> Iterable[str]:
+    """A column for each peer: its best configuration, and how many seeds that has if not three."""
+    for family in FAMILIES:
+        best = best_of(samplers, family, key)
+        if best is None:
+            yield "–"
+        else:
+            name, cell = best
+            few = f"<sup>{n_seeds(cell)}</sup>" if n_seeds(cell) < SEEDS else ""
+            yield f"{text(cell)} ({name}){few}"
+
+
+def middle_and_least(found: dict[str, Ratios], names: tuple[str, ...], n_after: int) -> list[str]:
+    """Lines at the end of a table, for all targets, the first ones and those with correlations."""
+    groups = {
+        "of all": list(found.values()),
+        "first 21": [each for target, each in found.items() if target not in CORRELATED],
+        "correlated 12": [each for target, each in found.items() if target in CORRELATED],
+    }
+    lines = []
+    for word, function in (("median", statistics.median), ("minimum", min)):
+        for group, members in groups.items():
+            values = [f"{function(known(members, name)):.2f}" for name in names]
+            label = f"{word} of all" if group == "of all" else f"{word}, {group}"
+            empty = [""] * (1 + len(FAMILIES))
+            lines.append(row_of(label, *empty, f"**{values[0]}**", *values[1:], *[""] * n_after))
+    return lines
+
+
+def main() -> None:
+    cells, page = all_cells(), PAGE.read_text()
+    for name, part in PARTS.items():
+        begin, end = f"<!-- from the results: {name} -->\n", "\n<!-- end -->"
+        before, found, rest = page.partition(begin)
+        if not found:
+            raise SystemExit(f"{PAGE} has no part `{begin.strip()}`")
+        text = "\n".join(part(cells))
+        page = before + begin + text + end + rest.split(end, 1)[1]
+    PAGE.write_text(re.sub(r" +\n", "\n", page))
+
+
+if __name__ == "__main__":
+    main()
