@@ -174,7 +174,9 @@ def test_tuning_needs_some_draws(tune: int) -> None:
 def test_very_short_warm_ups_are_defined(tune: int) -> None:
     result = sample(tune=tune, save_warmup=True)
     assert result["posterior"]["x"].shape == (2, 10, 2)
-    assert result["warmup_posterior"]["x"].shape == (2, tune, 2)
+    n_chains, n_draws, dim = result["warmup_posterior"]["x"].shape
+    assert (n_chains, dim) == (2, 2)
+    assert 1 <= n_draws <= tune  # fewer where chains agree
     assert np.all(np.isfinite(result["posterior"]["x"]))
 
 
@@ -290,8 +292,8 @@ def test_a_wrong_gradient_is_rejected_by_name(factor: float) -> None:
 def test_a_wrong_gradient_is_let_pass_when_the_user_says_so() -> None:
     flat = grhmc.from_python(lambda q: (-0.5 * float(q @ q), -0.5 * q), 2)
     with pytest.warns(grhmc.SamplingWarning, match="energy is not conserved"):
-        result = sample(flat, check_gradient=False, process="continuous")
-    assert result["posterior"]["x"].shape == (2, 10, 2)
+        result = sample(flat, check_gradient=False, process="continuous", draws=100)
+    assert result["posterior"]["x"].shape == (2, 100, 2)
 
 
 def test_a_random_density_is_rejected() -> None:

@@ -189,7 +189,7 @@ def test_a_proposal_combines_both_windows(kind, centred):
 
 
 @pytest.mark.parametrize("slope_varies", [1e-10, 0.0])
-def test_where_the_log_density_is_nearly_linear_a_scale_is_no_longer_than_was_seen(slope_varies):
+def test_where_the_log_density_is_nearly_linear_a_scale_is_hardly_longer_than_was_seen(slope_varies):
     """Far out in the left tail of the logarithm of a standard deviation: the slope is 1 but for 1e-5."""
     seen = RunningMoments(np.ones(2), np.zeros(1), np.array([3.0]), np.ones(1), np.array([slope_varies]))
     centre, scale = np.empty(1), np.empty(1)

@@ -28,6 +28,10 @@ _RATES_AND_LAWS = {
     "user": (USER_RATE, USER_LAW),
 }
 
+ROUGHER_BEFORE = 4.0
+"""Than at the tolerance are steps of windows before the last one, where draws are made by trajectories: they only lead
+chains into the bulk, and what they have found is found again."""
+
 _NO_LIMIT = 2**62
 _ROUNDING = 0.25
 # Draws are rather a little closer together than asked for than further apart.
@@ -85,6 +89,11 @@ class StageStart:
         return self.u_turns_per_refreshment * self.time_to_u_turn
 
 
+def leads_in(settings: RunSettings, stage: Stage) -> bool:
+    """Whether the stage only leads a chain into the bulk, by another process than the one that is sampled."""
+    return settings.is_discrete and stage.is_window and not stage.pools
+
+
 def kernel_settings(settings: RunSettings, stage: Stage, start: StageStart) -> dict[str, float]:
     """Every field of `SETTINGS_DTYPE`, in its order, for a stage of a chain."""
     continuous, discrete, limits = settings.continuous, settings.discrete, settings.limits
@@ -106,7 +115,7 @@ def kernel_settings(settings: RunSettings, stage: Stage, start: StageStart) -> d
         "target_acceptance": reachable_acceptance(target_acceptance, start.noise),
         "largest_step_division": largest_step_division(start.noise),
         # Steps of the continuous process, and their limits
-        "tolerance": settings.tolerance,
+        "tolerance": settings.tolerance * (ROUGHER_BEFORE if leads_in(settings, stage) else 1.0),
         "largest_step": limits.largest_step,
         "step_floor": limits.step_floor,
         "divergence_threshold": limits.divergence_threshold,

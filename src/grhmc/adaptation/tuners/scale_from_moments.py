@@ -19,6 +19,10 @@ MCT = 4
 SCALE_TUNERS = {"vari": VARI, "isg": ISG, "geo": GEO, "mct": MCT}
 """Tuners by the name a user gives."""
 
+_ROUNDING = 1e-12
+# A gradient that varies by less than a millionth of its mean varies by rounding alone: a log density linear in that
+# coordinate, with an edge to hold it (an exponential, say). Its variance then says nothing about the scale.
+
 LARGEST_MEAN_GRADIENT = 3.0
 """In standard deviations of the gradient. One that varies by less beside its mean is that of a log density that is
 nearly linear where the chain has been, as in the left tail of the logarithm of a standard deviation. How little it
@@ -48,7 +52,8 @@ def propose_from_moments(
 
     With `centred_gradient` the mean gradient is subtracted. It is zero under the target, but far from zero while a
     chain is still on its way into the bulk, where it would make the scales far too small. What is left is taken to be
-    at least the mean over `LARGEST_MEAN_GRADIENT`.
+    at least the mean over `LARGEST_MEAN_GRADIENT`. Where it is nothing but rounding, the coordinate's variance decides
+    alone.
     """
     for k in range(new_centre.shape[0]):
         mean, variance = merged_mean_and_variance(
@@ -68,12 +73,13 @@ def propose_from_moments(
             current.gradient_spread[k],
         )
         squared_mean = gradient_mean * gradient_mean
+        is_flat = gradient_variance <= _ROUNDING * squared_mean
         if centred_gradient:
             squared_gradient = max(gradient_variance, squared_mean / LARGEST_MEAN_GRADIENT**2)
         else:
             squared_gradient = gradient_variance + squared_mean
         new_centre[k] = mean
-        new_scale[k] = scale_from_moments(kind, variance, squared_gradient)
+        new_scale[k] = scale_from_moments(VARI if centred_gradient and is_flat else kind, variance, squared_gradient)
 
 
 @kernel
