@@ -95,7 +95,7 @@ def _jump_in_one_of_fifty(q, gradient):
     return log_density
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.nightly), 3])  # 2: steps that get ever shorter
 def test_a_jump_in_one_of_many_coordinates_gets_its_share_or_is_warned_of(seed: int) -> None:
     draws, codes = run(grhmc.from_numba(_jump_in_one_of_fifty, 50), seed=seed)
     below, above = probability_below(0.5), math.exp(5.0) * (1.0 - probability_below(0.5))
@@ -187,9 +187,13 @@ def _wrong_sign(q, gradient):
     return log_density
 
 
-def test_a_wrong_sign_is_an_error_and_warned_of_if_nobody_looks_for_it() -> None:
+def test_a_wrong_sign_is_an_error() -> None:
     with pytest.raises(grhmc.GradientError, match="sign is reversed"):
         run(grhmc.from_numba(_wrong_sign, 2))
+
+
+@pytest.mark.nightly  # 60 million gradients
+def test_a_wrong_sign_that_nobody_looks_for_is_warned_of() -> None:
     _, codes = run(grhmc.from_numba(_wrong_sign, 2), check_gradient=False)
     assert "cut_trajectories" in codes
 
