@@ -8,15 +8,26 @@ What stands there between `<!-- from the results: NAME -->` and `<!-- end -->` i
 from __future__ import annotations
 
 import math
-import re
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from race import RESULTS, read
 from samplers import FAMILIES, OURS, PEERS
-from tables import ALL, Cell, Ratios, all_cells, best_of, cost, ratios, worst_ess, worst_with_warmup
+from tables import (
+    ALL,
+    Cell,
+    Ratios,
+    all_cells,
+    cost,
+    family_columns,
+    of_known,
+    ratios,
+    warmup_text,
+    worst_ess,
+    worst_with_warmup,
+)
 from targets import CORRELATED
 
 PAGE = Path(__file__).parents[2] / "docs/race.md"
@@ -32,8 +43,8 @@ def results(cells: Cells) -> list[str]:
     """Medians, minima, and where we lose."""
     found = ratios(cells, DEFAULT, ALL)
     lost = {name: lost_on(found, name) for name in ("with_warmup", "sampling", "to_400")}
-    middle = {name: statistics.median(known(found.values(), name)) for name in lost}
-    least = {name: min(known(found.values(), name)) for name in lost}
+    middle = {name: of_known(statistics.median, found.values(), name) for name in lost}
+    least = {name: of_known(min, found.values(), name) for name in lost}
     return [
         f"- With the warm-up counted, ours over the best rival is **{middle['with_warmup']:.2f}** in the median over "
         f"{len(found)} targets and {least['with_warmup']:.2f} at least.",
@@ -66,12 +77,10 @@ def warm_up_counted(cells: Cells) -> list[str]:
     lines = header("target", "ours", *FAMILIES, "ratio", "sampling only", "largest z: mean, sd")
     for target, ratio in found.items():
         mine = cells[target][DEFAULT]
-        rivals = rivals_at_best(
-            cells[target], worst_with_warmup, lambda cell: f"{cell.worst_with_warmup:.3g}", lambda cell: cell.n_seeds
-        )
+        rivals = family_columns(cells[target], worst_with_warmup, warmup_text, lambda cell: few_seeds(cell.n_seeds))
         lines.append(
             row_of(
-                *(target, f"{mine.worst_with_warmup:.3g}", *rivals, f"**{ratio.with_warmup:.2f}**"),
+                *(target, warmup_text(mine), *rivals, f"**{ratio.with_warmup:.2f}**"),
                 *(f"{ratio.sampling:.2f}", f"{mine.mean_z:.1f}, {mine.sd_z:.1f}"),
             )
         )
@@ -83,7 +92,7 @@ def until_enough(cells: Cells) -> list[str]:
     found = {target: each for target, each in ratios(cells, DEFAULT, ALL).items() if not math.isnan(each.to_400)}
     lines = header("target", "ours", *FAMILIES, "ratio")
     for target, ratio in found.items():
-        rivals = rivals_at_best(cells[target], lambda cell: -cell.to_400, cost, lambda cell: cell.n_to_400)
+        rivals = family_columns(cells[target], lambda cell: -cell.to_400, cost, lambda cell: few_seeds(cell.n_to_400))
         lines.append(row_of(target, cost(cells[target][DEFAULT]), *rivals, f"**{ratio.to_400:.2f}**"))
     return [*lines, *middle_and_least(found, ("to_400",), n_after=0)]
 
@@ -107,11 +116,6 @@ PARTS: dict[str, Callable[[Cells], list[str]]] = {
 }
 
 
-def known(found: Iterable[Ratios], name: str) -> list[float]:
-    """The ratios that have been measured."""
-    return [value for value in (getattr(each, name) for each in found) if not math.isnan(value)]
-
-
 def lost_on(found: dict[str, Ratios], name: str) -> str:
     """Targets whose ratio is below 1, with it."""
     lost = [f"{target} ({getattr(each, name):.2f})" for target, each in found.items() if getattr(each, name) < 1.0]
@@ -128,21 +132,9 @@ def header(*names: str) -> list[str]:
     return [row_of(*names), "|---" * len(names) + "|"]
 
 
-def rivals_at_best(
-    samplers: dict[str, Cell],
-    key: Callable[[Cell], float],
-    text: Callable[[Cell], str],
-    n_seeds: Callable[[Cell], int],
-) -> Iterable[str]:
-    """A column for each peer: its best configuration, and how many seeds that has if not three."""
-    for family in FAMILIES:
-        best = best_of(samplers, family, key)
-        if best is None:
-            yield "–"
-        else:
-            name, cell = best
-            few = f"<sup>{n_seeds(cell)}</sup>" if n_seeds(cell) < SEEDS else ""
-            yield f"{text(cell)} ({name}){few}"
+def few_seeds(n_seeds: int) -> str:
+    """A small number where a cell has not all seeds."""
+    return f"<sup>{n_seeds}</sup>" if n_seeds < SEEDS else ""
 
 
 def middle_and_least(found: dict[str, Ratios], names: tuple[str, ...], n_after: int) -> list[str]:
@@ -155,7 +147,7 @@ def middle_and_least(found: dict[str, Ratios], names: tuple[str, ...], n_after: 
     lines = []
     for word, function in (("median", statistics.median), ("minimum", min)):
         for group, members in groups.items():
-            values = [f"{function(known(members, name)):.2f}" for name in names]
+            values = [f"{of_known(function, members, name):.2f}" for name in names]
             label = f"{word} of all" if group == "of all" else f"{word}, {group}"
             empty = [""] * (1 + len(FAMILIES))
             lines.append(row_of(label, *empty, f"**{values[0]}**", *values[1:], *[""] * n_after))
@@ -171,7 +163,7 @@ def main() -> None:
             raise SystemExit(f"{PAGE} has no part `{begin.strip()}`")
         text = "\n".join(part(cells))
         page = before + begin + text + end + rest.split(end, 1)[1]
-    PAGE.write_text(re.sub(r" +\n", "\n", page))
+    PAGE.write_text(page)
 
 
 if __name__ == "__main__":

@@ -217,12 +217,18 @@ def best_of(samplers: dict[str, Cell], family: str, key: Callable[[Cell], float]
     return max(known, key=lambda pair: key(pair[1]), default=None)
 
 
-def _family_columns(
-    samplers: dict[str, Cell], key: Callable[[Cell], float], text: Callable[[Cell], str]
+def family_columns(
+    samplers: dict[str, Cell], key: Callable[[Cell], float], text: Callable[[Cell], str], remark: Callable[[Cell], str]
 ) -> Iterable[str]:
+    """A column for each peer: its best configuration, and a remark on that cell."""
     for family in FAMILIES:
         best = best_of(samplers, family, key)
-        yield "–" if best is None else f"{text(best[1])} ({best[0]})"
+        yield "–" if best is None else f"{text(best[1])} ({best[0]}){remark(best[1])}"
+
+
+def no_remark(_: Cell) -> str:
+    """Nothing."""
+    return ""
 
 
 def _middle_and_least(found: dict[str, Ratios], old: dict[str, Ratios], names: tuple[str, ...], pad: str) -> list[str]:
@@ -239,6 +245,11 @@ def worst_with_warmup(cell: Cell) -> float:
     return cell.worst_with_warmup
 
 
+def warmup_text(cell: Cell) -> str:
+    """As text."""
+    return f"{cell.worst_with_warmup:.3g}"
+
+
 def summary_table(cells: dict[str, dict[str, Cell]], ours: str) -> list[str]:
     """Ours and each peer at its best, warm-up counted; ratios by target, their median and minimum."""
     found, old = ratios(cells, ours, ALL), ratios(cells, ours, RIVALS)
@@ -250,7 +261,7 @@ def summary_table(cells: dict[str, dict[str, Cell]], ours: str) -> list[str]:
     ]
     for target, ratio in found.items():
         mine = cells[target][ours]
-        peers = _family_columns(cells[target], worst_with_warmup, lambda cell: f"{cell.worst_with_warmup:.3g}")
+        peers = family_columns(cells[target], worst_with_warmup, warmup_text, no_remark)
         before = old.get(target)
         lines.append(
             f"| {target} | {mine.worst_with_warmup:.3g} | {' | '.join(peers)} "
@@ -274,7 +285,7 @@ def until_table(cells: dict[str, dict[str, Cell]], ours: str) -> list[str]:
     known: dict[str, Ratios] = {}
     before: dict[str, Ratios] = {}
     for target, samplers in cells.items():
-        peers = list(_family_columns(samplers, lambda cell: -cell.to_400, cost))
+        peers = list(family_columns(samplers, lambda cell: -cell.to_400, cost, no_remark))
         mine = samplers.get(ours)
         if all(peer == "–" for peer in peers) and (mine is None or math.isnan(mine.to_400)):
             continue

@@ -170,13 +170,11 @@ def test_tuning_needs_some_draws(tune: int) -> None:
     assert_says(raised.value, str(tune), "20")
 
 
-@pytest.mark.parametrize("tune", [1, 2, 3, 5, 10])
-def test_very_short_warm_ups_are_defined(tune: int) -> None:
+@pytest.mark.parametrize(("tune", "n_made"), [(1, 1), (2, 2), (3, 3), (5, 5), (10, 9)])  # fewer where chains agree
+def test_very_short_warm_ups_are_defined(tune: int, n_made: int) -> None:
     result = sample(tune=tune, save_warmup=True)
     assert result["posterior"]["x"].shape == (2, 10, 2)
-    n_chains, n_draws, dim = result["warmup_posterior"]["x"].shape
-    assert (n_chains, dim) == (2, 2)
-    assert 1 <= n_draws <= tune  # fewer where chains agree
+    assert result["warmup_posterior"]["x"].shape == (2, n_made, 2)
     assert np.all(np.isfinite(result["posterior"]["x"]))
 
 

@@ -92,16 +92,15 @@ def pool_moments(
     hosts: list[int | None] = [None] * n_chains
     for number, chain in enumerate(np.flatnonzero(places.is_negligible)):
         hosts[chain] = together[number % len(together)]
-    stay_lost = [bool(out and host is None) for out, host in zip(is_lost, hosts, strict=True)]
     news: list[NewStandardization | None] = [
         None
-        if stay_lost[chain] and not places.is_still[chain]
+        if places.is_apart[chain]
         else diagonal(*_usable(centre, scale, standardizations[chain if host is None else host]))
         for chain, host in enumerate(hosts)
     ]
     return PooledMoments(
         is_agreed=n_chains > 1 and _do_agree(centres, log_scales, scale, stage.round),
-        is_lost=stay_lost,
+        is_lost=(places.is_apart | places.is_still).tolist(),
         hosts=hosts,
         news=news,
         scale=_usable(centre, scale, standardizations[together[0]])[1],
