@@ -42,7 +42,7 @@ Cells = dict[str, dict[str, Cell]]
 def results(cells: Cells) -> list[str]:
     """Medians, minima, and where we lose."""
     found = ratios(cells, DEFAULT, ALL)
-    lost = {name: lost_on(found, name) for name in ("with_warmup", "sampling", "to_400")}
+    lost = {name: lost_on(found, name) for name in ("with_warmup", "sampling", "to_400", "milliseconds_to_400")}
     middle = {name: of_known(statistics.median, found.values(), name) for name in lost}
     least = {name: of_known(min, found.values(), name) for name in lost}
     return [
@@ -52,6 +52,10 @@ def results(cells: Cells) -> list[str]:
         f"gradients in the median, and {least['to_400']:.2f} times at least.",
         f"- By sampling alone the ratio is {middle['sampling']:.2f} in the median and "
         f"{least['sampling']:.2f} at least.",
+        "- In processor time until 400, at what a gradient costs each sampler, the best configuration of Stan and "
+        f"nutpie takes **{middle['milliseconds_to_400']:.1f}** times ours in the median and "
+        f"{least['milliseconds_to_400']:.1f} times at least. Most of these densities take less than a microsecond; the "
+        "dearer a gradient is, the nearer this comes to the ratio of gradients.",
         f"- We lose, with the warm-up counted, on {lost['with_warmup']}; by sampling alone on {lost['sampling']}; by "
         f"gradients until 400 on {lost['to_400']}.",
     ]
@@ -97,6 +101,30 @@ def until_enough(cells: Cells) -> list[str]:
     return [*lines, *middle_and_least(found, ("to_400",), n_after=0)]
 
 
+TIMED = ("Stan", "nutpie")
+"""Peers whose time per gradient is measured."""
+
+
+def processor_time(cells: Cells) -> list[str]:
+    """Milliseconds until the worst ESS is 400, at the price of a gradient, for those whose price was measured."""
+    found = {
+        target: each for target, each in ratios(cells, DEFAULT, ALL).items() if not math.isnan(each.milliseconds_to_400)
+    }
+    lines = header("target", "ours", *TIMED, "ratio")
+    for target, ratio in found.items():
+        rivals = family_columns(
+            cells[target], lambda cell: -cell.milliseconds_to_400, milliseconds, lambda _: "", TIMED
+        )
+        columns = (milliseconds(cells[target][DEFAULT]), *rivals, f"**{ratio.milliseconds_to_400:.1f}**")
+        lines.append(row_of(target, *columns))
+    return [*lines, *middle_and_least(found, ("milliseconds_to_400",), n_after=0, n_before=1 + len(TIMED))]
+
+
+def milliseconds(cell: Cell) -> str:
+    """To 400, and the price of a gradient."""
+    return f"{cell.milliseconds_to_400:.3g} ms, {cell.nanoseconds:.0f} ns"
+
+
 def cells_of_each(cells: Cells) -> list[str]:
     """How many seeds every configuration has."""
     lines = header("configuration", "three seeds", "two", "one", "none")
@@ -112,6 +140,7 @@ PARTS: dict[str, Callable[[Cells], list[str]]] = {
     "failing runs": failing,
     "warm-up counted": warm_up_counted,
     "until 400": until_enough,
+    "processor time": processor_time,
     "cells": cells_of_each,
 }
 
@@ -137,7 +166,9 @@ def few_seeds(n_seeds: int) -> str:
     return f"<sup>{n_seeds}</sup>" if n_seeds < SEEDS else ""
 
 
-def middle_and_least(found: dict[str, Ratios], names: tuple[str, ...], n_after: int) -> list[str]:
+def middle_and_least(
+    found: dict[str, Ratios], names: tuple[str, ...], n_after: int, n_before: int = 1 + len(FAMILIES)
+) -> list[str]:
     """Lines at the end of a table, for all targets, the first ones and those with correlations."""
     groups = {
         "of all": list(found.values()),
@@ -149,8 +180,7 @@ def middle_and_least(found: dict[str, Ratios], names: tuple[str, ...], n_after: 
         for group, members in groups.items():
             values = [f"{of_known(function, members, name):.2f}" for name in names]
             label = f"{word} of all" if group == "of all" else f"{word}, {group}"
-            empty = [""] * (1 + len(FAMILIES))
-            lines.append(row_of(label, *empty, f"**{values[0]}**", *values[1:], *[""] * n_after))
+            lines.append(row_of(label, *[""] * n_before, f"**{values[0]}**", *values[1:], *[""] * n_after))
     return lines
 
 

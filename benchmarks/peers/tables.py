@@ -14,6 +14,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import figure
@@ -26,14 +27,25 @@ RIVALS = ("stan_nuts", "nutpie")
 """Diagonal scales after a warm-up of 1000."""
 
 ALL = tuple(name for names in FAMILIES.values() for name in names)
+
+TIMED_AS = MappingProxyType(
+    {
+        "nutpie_400": "nutpie",
+        "nutpie_low_rank": "nutpie_low_rank_400",
+        "nutpie_low_rank_800": "nutpie_low_rank_400",
+    }
+)
+"""Configurations that differ in the length of the warm-up alone: their gradients cost the same."""
+
 Row = dict[str, str]
 
 
 class Cell(NamedTuple):
     """Medians over the seeds of one sampler on one target; ESS are worst over parameters, per 1000 gradients.
 
-    Per second: with the warm-up counted, at the seconds per gradient that `timing.py` measured. `to_400`: thousands of
-    gradients until the worst effective size is 400 (`until.py`), nan where not known; `is_extrapolated` in most seeds.
+    `per_second`: with the warm-up counted, at the price of a gradient that `timing.py` measured, `nanoseconds`; nan
+    where it has not. `to_400`: thousands of gradients until the worst effective size is 400 (`until.py`), nan where not
+    known; `is_extrapolated` in most seeds.
     """
 
     bulk: float
@@ -52,6 +64,12 @@ class Cell(NamedTuple):
     n_seeds: int
     n_failed: int
     n_to_400: int  # seeds for which it is known
+    nanoseconds: float
+
+    @property
+    def milliseconds_to_400(self) -> float:
+        """Of processor time."""
+        return 1e-3 * self.to_400 * self.nanoseconds
 
 
 def worst_ess(row: Row) -> float:
@@ -59,14 +77,21 @@ def worst_ess(row: Row) -> float:
     return min(float(row[f"ess_{name}"]) for name in ("bulk", "tail", "q2"))
 
 
-def summarize(rows: Iterable[Row], nanoseconds_per_gradient: float | None) -> Cell:
+def summarize(rows: Iterable[Row], nanoseconds_per_gradient: float) -> Cell:
     """Medians over seeds, and the largest z: every seed must be right."""
     rows = list(rows)
     good = [row for row in rows if not row["remark"]]
     n_failed = len(rows) - len(good)
     if not good:
         return Cell(
-            *[0.0] * 7, *[math.nan] * 4, math.inf, False, n_seeds=len(rows), n_failed=n_failed, n_to_400=n_failed
+            *[0.0] * 7,
+            *[math.nan] * 4,
+            math.inf,
+            False,
+            n_seeds=len(rows),
+            n_failed=n_failed,
+            n_to_400=n_failed,
+            nanoseconds=nanoseconds_per_gradient,
         )
 
     def median(of: Callable[[Row], float]) -> float:
@@ -88,7 +113,7 @@ def summarize(rows: Iterable[Row], nanoseconds_per_gradient: float | None) -> Ce
         q2=median(lambda row: float(row["ess_q2"]) / sampling(row)),
         worst=median(lambda row: worst_ess(row) / sampling(row)),
         worst_with_warmup=with_warmup,
-        per_second=with_warmup * 1e6 / nanoseconds_per_gradient if nanoseconds_per_gradient else float("nan"),
+        per_second=with_warmup * 1e6 / nanoseconds_per_gradient,
         warmup_share=median(lambda row: int(row["warmup_gradients"]) / int(row["sampling_gradients"])),
         mean_error=median(lambda row: float(row["mean_error"])),
         mean_z=max(float(row["mean_z"]) for row in good),
@@ -99,15 +124,16 @@ def summarize(rows: Iterable[Row], nanoseconds_per_gradient: float | None) -> Ce
         n_seeds=len(rows),
         n_failed=n_failed,
         n_to_400=len(costs),
+        nanoseconds=nanoseconds_per_gradient,
     )
 
 
-def nanoseconds(sampler: str, target: str) -> float | None:
-    """Measured by `timing.py`."""
+def nanoseconds(sampler: str, target: str) -> float:
+    """Measured by `timing.py`, or nan."""
     for row in timing.read():
-        if (row["target"], row["sampler"]) == (target, sampler):
+        if (row["target"], row["sampler"]) == (target, TIMED_AS.get(sampler, sampler)):
             return float(row["nanoseconds_per_gradient"])
-    return None
+    return math.nan
 
 
 def all_cells() -> dict[str, dict[str, Cell]]:
@@ -145,12 +171,13 @@ def every_cell_table(cells: dict[str, dict[str, Cell]]) -> list[str]:
 
 
 class Ratios(NamedTuple):
-    """Ours over the best of some rivals, on one target; `to_400` the other way round, so that more is better."""
+    """Ours over the best of some rivals, on one target; costs the other way round, so that more is better."""
 
     sampling: float
     with_warmup: float
     per_second: float
     to_400: float
+    milliseconds_to_400: float
     n_missing: int
 
 
@@ -166,12 +193,16 @@ def ratio_of(samplers: dict[str, Cell], ours: str, rivals: Iterable[str]) -> Rat
         best = max((getattr(cell, name) for cell in found if not math.isnan(getattr(cell, name))), default=math.nan)
         return math.inf if best == 0 else getattr(mine, name) / best
 
-    costs = [cell.to_400 for cell in found if not math.isnan(cell.to_400)]
+    def under_least(name: str) -> float:
+        costs = [getattr(cell, name) for cell in found]
+        return min((cost for cost in costs if not math.isnan(cost)), default=math.nan) / getattr(mine, name)
+
     return Ratios(
         sampling=over_best("worst"),
         with_warmup=over_best("worst_with_warmup"),
         per_second=over_best("per_second"),
-        to_400=min(costs, default=math.nan) / mine.to_400,
+        to_400=under_least("to_400"),
+        milliseconds_to_400=under_least("milliseconds_to_400"),
         n_missing=len(rivals) - len(found),
     )
 
@@ -218,10 +249,14 @@ def best_of(samplers: dict[str, Cell], family: str, key: Callable[[Cell], float]
 
 
 def family_columns(
-    samplers: dict[str, Cell], key: Callable[[Cell], float], text: Callable[[Cell], str], remark: Callable[[Cell], str]
+    samplers: dict[str, Cell],
+    key: Callable[[Cell], float],
+    text: Callable[[Cell], str],
+    remark: Callable[[Cell], str],
+    families: Iterable[str] = FAMILIES,
 ) -> Iterable[str]:
     """A column for each peer: its best configuration, and a remark on that cell."""
-    for family in FAMILIES:
+    for family in families:
         best = best_of(samplers, family, key)
         yield "–" if best is None else f"{text(best[1])} ({best[0]}){remark(best[1])}"
 

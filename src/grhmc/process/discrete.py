@@ -68,6 +68,9 @@ JITTER = 0.1
 SAME, DIFFERENT, RAISED = 0, 1, 2
 """Verdicts of `compare_way_back`."""
 
+JUMP_SHARE, FEWEST_STEPS = 0.9, 4
+"""Of all changes of the energy along a trajectory of so many steps at least: what a step across a jump makes alone."""
+
 _FOLLOWED = 20
 # One trajectory in so many is followed to its U-turn while that is tuned.
 
@@ -102,6 +105,7 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         return RAISED_OUTCOME
     counters.n_events += 1
     is_diverging = np.isnan(error) or error > DIVERGENCE_THRESHOLD
+    met_jump = n_steps >= FEWEST_STEPS and path.largest_energy_change > JUMP_SHARE * path.energy_variation
     acceptance = 0.0 if is_diverging else min(1.0, np.exp(-error))
     if is_diverging:
         counters.n_diverging += 1
@@ -120,8 +124,8 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         return_to(step, process.path_start)
         reverse(step.momentum)
         path.log_density, path.kinetic_energy = start.log_density, start.kinetic_energy
-    is_at_fault = not np.isnan(error) or path.trajectory_step > SHORT_STEP * settings.largest_trajectory_step
-    if settings.tune_step == 1 and is_at_fault:
+    is_long = path.trajectory_step > SHORT_STEP * settings.largest_trajectory_step
+    if settings.tune_step == 1 and (is_long or not (met_jump or np.isnan(error))):
         observe(process.step_tuner, 0, settings.target_acceptance - (acceptance if step_division == 1 else 0.0))
         path.trajectory_step = min(np.exp(process.step_tuner.log_value[0]), settings.largest_trajectory_step)
     if settings.tune_event_rate == 1:
@@ -216,6 +220,7 @@ def follow_trajectory(process: Process, duration: float, n_steps: int, is_last: 
     path, counters = process.path[0], process.counters[0]
     largest = DIVERGENCE_THRESHOLD if is_last else HOPELESS_ENERGY_ERROR
     error = highest = 0.0
+    path.largest_energy_change = path.energy_variation = 0.0
     for _ in range(n_steps):
         code, end, _ = attempt(process, duration)
         if code == EXCEPTION:
@@ -223,7 +228,9 @@ def follow_trajectory(process: Process, duration: float, n_steps: int, is_last: 
         if code != FINE:
             counters.n_non_finite += 1
             return np.nan
-        error = end.kinetic_energy - end.log_density - path.start_energy
+        previous, error = error, end.kinetic_energy - end.log_density - path.start_energy
+        path.largest_energy_change = max(path.largest_energy_change, abs(error - previous))
+        path.energy_variation += abs(error - previous)
         if not error <= largest:
             return np.inf if np.isnan(error) else error
         highest = max(highest, error)

@@ -51,6 +51,8 @@ PATH_DTYPE = np.dtype(
         ("start_time", "f8"),  # process time of the last event
         ("start_energy", "f8"),  # H just after the last event
         ("start_log_density", "f8"),  # and the log density
+        ("energy_variation", "f8"),  # sum of |changes of H| over the steps of the last trajectory
+        ("largest_energy_change", "f8"),  # and the largest of them
         ("highest_log_density", "f8"),  # seen so far, at the ends of steps
         ("searching_u_turn", "i8"),  # it has not turned around yet and its U-turn is wanted
         ("n_bounces_in_row", "i8"),

@@ -21,10 +21,11 @@ LARGEST_STEP_PER_U_TURN = 0.5
 """Longest step of the discrete process over the time to a U-turn: one that is longer comes back to where it was."""
 
 SHORT_STEP = 0.125
-"""Share of the longest step below which a place where the density is not finite is no reason for shorter ones.
+"""Share of the longest step below which an edge is no reason for shorter ones: a place where the density is not finite,
+or a jump of it.
 
-It is an edge or a hole then, not an overflow. The shorter the steps, the more trajectories meet a thin shell of such
-places instead of stepping over it: tuning would never come to an end."""
+It is not an overflow then, nor an error of the dynamics. Shorter steps meet a jump as often, and a thin shell of places
+that are not finite more often: tuning would never come to an end."""
 
 
 def init_step_tuner(step: float) -> DualAveraging:
