@@ -11,9 +11,10 @@ import pytest
 import grhmc
 from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
-from grhmc.adaptation.found_times import FIRST_STEP, LARGEST_SCALE_CHANGE, still_count
+from grhmc.adaptation.found_times import LARGEST_SCALE_CHANGE, still_count
 from grhmc.adaptation.low_rank import diagonal
 from grhmc.adaptation.pooling import pool
+from grhmc.adaptation.tuners.step_size import first_step
 from grhmc.dynamics.standardization import init_standardization
 from grhmc.models.analytic import independent_normals
 from grhmc.run.cross_chain import findings_of
@@ -58,7 +59,7 @@ def test_one_chain_in_another_scale_does_not_touch_the_step_and_the_time_of_all(
 def test_where_no_chain_has_the_scale_all_begin_anew(waiting: list[Any], factor: float) -> None:
     found, situation = [findings_of(chain) for chain in waiting], situation_of(waiting[0])
     for decided in pool([with_scales(each, factor) for each in found], situation):
-        assert decided.trajectory_step == pytest.approx(0.5 * FIRST_STEP)  # of the leapfrog, which comes first
+        assert decided.trajectory_step == first_step("leapfrog", -np.log(INITIAL_EVENT_RATE))
         assert decided.log_process_time == pytest.approx(-np.log(INITIAL_EVENT_RATE))
         assert not decided.is_agreed
 
@@ -68,7 +69,7 @@ def test_in_a_round_the_integrator_is_not_judged_by_such_steps(waiting: list[Any
     in_round = next(index for index, stage in enumerate(situation.stages) if stage.round == 1)
     found = [with_scales(findings_of(chain), 1e3) for chain in waiting]
     for decided in pool(found, dataclasses.replace(situation, stage_index=in_round)):
-        assert decided.trajectory_step == FIRST_STEP
+        assert decided.trajectory_step == first_step(situation.integrator, -np.log(INITIAL_EVENT_RATE))
         np.testing.assert_array_equal(decided.time_per_gradient, found[0].time_per_gradient)
         assert decided.next_stage == in_round + 1
 

@@ -22,10 +22,6 @@ class Findings:
         Standardized, as is the force.
     log_density, step_size, accepted_step, error_ratio : float
         Of the present state, and of the steps of the continuous process.
-    has_stepped : bool
-        Whether it has taken a step at all.
-    n_non_finite : int
-        Places that it ran into where the density is not finite.
     standardization : Standardization
     moments, previous_moments : RunningMoments
         Of the stage that has just ended, and of the one before.
@@ -48,8 +44,6 @@ class Findings:
     step_size: float
     accepted_step: float
     error_ratio: float
-    has_stepped: bool
-    n_non_finite: int
     standardization: Standardization
     moments: RunningMoments
     previous_moments: RunningMoments

@@ -18,9 +18,6 @@ from grhmc.adaptation.low_rank import NewStandardization
 LARGEST_SCALE_CHANGE = 10.0
 """Of any coordinate's scale, as a factor: beyond it a chain's step and its time to a U-turn are not taken over."""
 
-FIRST_STEP = 1.0
-"""Process time: rather too long, for a search that begins anew."""
-
 
 def still_count(
     present: Sequence[Findings], news: Sequence[NewStandardization | None], lost: Sequence[bool]

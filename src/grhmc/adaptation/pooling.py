@@ -16,7 +16,7 @@ import numpy as np
 
 from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
-from grhmc.adaptation.found_times import FIRST_STEP, still_count
+from grhmc.adaptation.found_times import still_count
 from grhmc.adaptation.low_rank import NewStandardization
 from grhmc.adaptation.pooled_scale import pool_crossing_scales, pool_moments
 from grhmc.adaptation.stage import FEWEST_ROUNDS, Stage
@@ -24,7 +24,7 @@ from grhmc.adaptation.standardizing import by_own_draws, directions_together, di
 from grhmc.adaptation.tuners.moments import RunningMoments
 from grhmc.adaptation.tuners.momentum_time import LengthTuner, add_up, init_length_tuner
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
-from grhmc.adaptation.tuners.step_size import SHORT_STEP, longest_step, started_step_tuner, tuned_step
+from grhmc.adaptation.tuners.step_size import first_step, started_step_tuner, tuned_step
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
@@ -244,16 +244,14 @@ def _trajectories(
     begins = next_index < len(situation.stages) and situation.stages[next_index].by_trajectories
     if not situation.is_discrete or not (stage.by_trajectories or begins):
         return undecided
-    step = _median_step(counted, log_process_time) if counted else FIRST_STEP
-    if not stage.by_trajectories:  # the continuous process ends here, which has led chains into the bulk
-        if any(each.n_non_finite > 0 for each in counted):  # it shortens its steps at edges; trajectories need not
-            step = max(step, SHORT_STEP * longest_step(log_process_time))
-        if situation.chooses_integrator:
-            return replace(undecided, integrator="leapfrog", step=0.5 * step)
-        return replace(undecided, step=step)
-    dim = len(present[0].position)
+    if not stage.by_trajectories:  # the continuous process ends here, whose steps say little of theirs
+        chosen = "leapfrog" if situation.chooses_integrator else integrator
+        return replace(undecided, integrator=chosen, step=first_step(chosen, log_process_time))
+    dim, first = len(present[0].position), first_step(integrator, log_process_time)
     if not counted:
-        return replace(undecided, step=step, length_tuner=init_length_tuner(dim), is_chosen=False)
+        return replace(undecided, step=first, length_tuner=init_length_tuner(dim), is_chosen=False)
+    logs = [math.log(tuned_step(each.step_tuner, first, log_process_time)) for each in counted]
+    step = float(np.exp(np.median(logs)))
     sums = add_up(
         [init_length_tuner(dim) if out else each.length_tuner for each, out in zip(present, lost, strict=True)]
     )
@@ -262,15 +260,6 @@ def _trajectories(
     if stage.round > 0 and situation.chooses_integrator:
         return _choose_integrator(time_per_gradient, sums)
     return replace(undecided, step=step, length_tuner=sums)
-
-
-def _median_step(counted: Sequence[Findings], log_process_time: float) -> float:
-    """The chains' geometric median."""
-    logs = [
-        math.log(tuned_step(each.step_tuner, each.step_size if each.has_stepped else 1.0, log_process_time))
-        for each in counted
-    ]
-    return float(np.exp(np.median(logs)))
 
 
 def _choose_integrator(time_per_gradient: np.ndarray, sums: LengthTuner) -> _Trajectories:

@@ -65,7 +65,7 @@ def _thread_pools() -> ThreadpoolController:
 
 def findings_of(chain: Chain) -> Findings:
     """What the chain brings to cross-chain adaptation."""
-    process, path, counters = chain.process, chain.process.path[0], chain.process.counters[0]
+    process, path = chain.process, chain.process.path[0]
     positions, gradients = kept_draws(process.draw_sample)
     return Findings(
         position=process.step.position.copy(),
@@ -74,8 +74,6 @@ def findings_of(chain: Chain) -> Findings:
         step_size=float(path.step_size),
         accepted_step=float(path.accepted_step),
         error_ratio=float(path.error_ratio),
-        has_stepped=bool(counters.n_steps > 0),
-        n_non_finite=int(counters.n_non_finite),
         standardization=Standardization(*(part.copy() for part in process.standardization)),
         moments=process.moments,
         previous_moments=process.previous_moments,
