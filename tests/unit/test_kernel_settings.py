@@ -26,6 +26,7 @@ START = StageStart(
     u_turns_per_refreshment=0.7,
     u_turns_per_draw=0.5,
     trajectory_step=0.4,
+    log_density=-7.0,
     noise=0.0,
     keeps_warmup=False,
     n_draws_of_run=2000,
@@ -96,3 +97,11 @@ def test_an_assignment_is_noticed(line: str) -> None:
 def test_nothing_else_writes_them(package: str) -> None:
     for file in (SOURCES / package).rglob("*.py"):
         assert assigned_settings(file.read_text()) == [], file
+
+
+def test_only_hot_windows_have_hot_momenta_and_only_so_far_down() -> None:
+    settings = RunSettings()
+    for stage in stages(settings):
+        values = kernel_settings(settings, stage, START)
+        assert (values["momentum_factor"] > 1.0) == stage.is_hot
+        assert values["lowest_hot_log_density"] == pytest.approx(-7.0 - 6.0 * math.sqrt(3.0))

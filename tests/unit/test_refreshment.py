@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from grhmc import Outcome
 from grhmc.events.random_numbers import generator_state
 from grhmc.events.refreshment import (
     GAUSSIAN_LAW,
@@ -16,6 +17,9 @@ from grhmc.events.refreshment import (
     draw_momentum,
     refresh_momentum,
 )
+from grhmc.models.analytic import independent_normals
+from grhmc.process.continuous import refresh
+from kernel_helpers import make_chain, run_settings
 
 pytestmark = pytest.mark.statistical
 
@@ -142,3 +146,17 @@ def test_a_hot_momentum_is_a_multiple_of_a_fresh_one(law):
     draw_momentum(law, fresh, generator_state(np.random.default_rng(7)))
     draw_hot_momentum(law, 3.0, hot, generator_state(np.random.default_rng(7)))
     np.testing.assert_array_equal(hot, 3.0 * fresh)
+
+
+@pytest.mark.parametrize(("below", "factor"), [(1.0, 100.0), (-1.0, 1.0)])
+def test_momenta_are_hot_no_further_down_than_the_settings_allow(below, factor):
+    """Under heavy tails a hot chain would go out for ever."""
+    energies = []
+    for seed in range(20):
+        chain = make_chain(independent_normals(np.ones(DIM)).log_density(), run_settings(dim=DIM, seed=seed))
+        process = chain.process
+        process.settings.momentum_factor = 100.0
+        process.settings.lowest_hot_log_density = process.path.log_density[0] - below
+        assert refresh(process) == Outcome.RUNNING
+        energies.append(process.path.kinetic_energy[0])
+    assert np.mean(energies) == pytest.approx(0.5 * DIM * factor**2, rel=0.4)

@@ -168,6 +168,14 @@ def hot_temperature(dim: int) -> float:
     return 1.0 + 2.0 * _HOT_ENERGY / math.sqrt(dim)
 
 
+def hot_depth(dim: int) -> float:
+    """How far below the log density at the start of a hot window momenta are hot: half of what they bring.
+
+    Under heavy tails a hot process has no stationary law. It would go out for ever, and the way back is long.
+    """
+    return 0.5 * _HOT_ENERGY * math.sqrt(dim)
+
+
 def sampling_stage(n_draws: int, draw_spacing: float | None, u_turns_per_draw: float) -> Stage:
     """Draw with everything fixed."""
     return Stage(

@@ -184,7 +184,8 @@ def refresh(process: Process) -> int:
     elif settings.momentum_factor == 1.0:
         refresh_momentum(settings.law, settings.persistence, step.momentum, process.scratch[0], process.rng)
     else:
-        draw_hot_momentum(settings.law, settings.momentum_factor, step.momentum, process.rng)
+        factor = settings.momentum_factor if path.log_density > settings.lowest_hot_log_density else 1.0
+        draw_hot_momentum(settings.law, factor, step.momentum, process.rng)
     counters.n_events += 1
     start_path(process)
     return RUNNING

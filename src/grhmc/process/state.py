@@ -121,6 +121,7 @@ SETTINGS_DTYPE = np.dtype(
         ("law", "i8"),
         ("persistence", "f8"),
         ("momentum_factor", "f8"),  # of the continuous process: 1, or the square root of a temperature above 1
+        ("lowest_hot_log_density", "f8"),  # below which that factor is 1
         ("test_paths", "i8"),  # by Metropolis, at draws and at refreshments
         ("scale", "i8"),  # which tuner, FIXED: none
         ("centred_gradient", "i8"),

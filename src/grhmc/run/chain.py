@@ -362,6 +362,7 @@ class Chain:
             u_turns_per_refreshment=self.u_turns_per_refreshment,
             u_turns_per_draw=self.u_turns_per_draw,
             trajectory_step=trajectory_step,
+            log_density=float(path.log_density),
             noise=self.noise,
             keeps_warmup=self.n_warmup_rows > 0,
             n_draws_of_run=sum(each.n_draws for each in self.stages),

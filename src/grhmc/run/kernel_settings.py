@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE, Stage, hot_temperature
+from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE, Stage, hot_depth, hot_temperature
 from grhmc.adaptation.tuners.step_size import longest_step
 from grhmc.events.rates import ARC_LENGTH_RATE, CONSTANT_RATE, USER_RATE
 from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW, USER_LAW
@@ -58,6 +58,8 @@ class StageStart:
         Of trajectories with persistent momenta, as tuned: time between draws over the time to a U-turn.
     trajectory_step : float
         Of the discrete process, as tuned.
+    log_density : float
+        Of the present state.
     noise : float
         Standard deviation of the log density's noise; negative where it has not been measured.
     keeps_warmup : bool
@@ -74,6 +76,7 @@ class StageStart:
     u_turns_per_refreshment: float
     u_turns_per_draw: float
     trajectory_step: float
+    log_density: float
     noise: float
     keeps_warmup: bool
     n_draws_of_run: int
@@ -126,6 +129,7 @@ def kernel_settings(settings: RunSettings, stage: Stage, start: StageStart) -> d
         "law": law,
         "persistence": continuous.persistence,
         "momentum_factor": math.sqrt(hot_temperature(start.dim)) if stage.is_hot else 1.0,
+        "lowest_hot_log_density": start.log_density - hot_depth(start.dim),
         "test_paths": is_sampled and settings.tests_paths,
         # Tuning of the scale
         "scale": scale.tuner,
