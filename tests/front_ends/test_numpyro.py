@@ -10,6 +10,7 @@ import pytest
 
 import grhmc
 import numpyro_models
+from forked_scripts import run_script
 from grhmc.models.numpyro.arguments import draw_until_valid
 from reference_posteriors import check_same_posterior, large_discrepancies, read_posterior_data
 from short_runs import sample
@@ -375,3 +376,30 @@ def test_starts_by_name_and_the_log_likelihood():
     errors = (np.array(EFFECTS) - result["posterior"]["theta"].to_numpy()) / np.array(SIGMAS)
     np.testing.assert_allclose(term, -0.5 * errors**2 - np.log(SIGMAS) - 0.5 * np.log(2 * np.pi), rtol=1e-6)
     assert result["observed_data"]["y"].dims == ("school",)
+
+
+_LOADED_WHEN_TOUCHED = """
+import importlib.util, sys
+import grhmc
+
+for name in [name for name in sys.modules if name.partition(".")[0] == "numpyro"]:
+    del sys.modules[name]
+spec = importlib.util.find_spec("numpyro")  # as ArviZ 1.3 does
+spec.loader = importlib.util.LazyLoader(spec.loader)
+sys.modules["numpyro"] = module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+import numpyro.distributions as dist
+import numpyro
+
+assert not hasattr(dist, "distribution")  # else there is nothing to mend
+
+def model():
+    numpyro.sample("x", dist.LogNormal(0.0, 1.0))
+
+print(grhmc.from_numpyro(model).evaluate([0.5])[0])
+"""
+
+
+def test_a_package_that_loads_when_it_is_touched_is_mended() -> None:
+    """ArviZ, imported first, leaves NumPyro so: every model with a constrained site then failed."""
+    assert float(run_script(_LOADED_WHEN_TOUCHED)) == pytest.approx(-0.125 - 0.5 * np.log(2.0 * np.pi), rel=1e-6)

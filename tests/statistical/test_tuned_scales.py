@@ -110,8 +110,13 @@ def test_scales_converge(name: str, tuner: Any) -> None:
 
 @pytest.mark.parametrize("name", ["G1", "G2", "G3", "G4", "correlated", "NG2"])
 def test_scales_by_crossing_times_converge(name: str) -> None:
-    """Dual averaging forgets its start slowly, where times between crossings are very unequal: up to 5 % pass."""
-    assert_scales_converge(target_of(name), "mct", accepted=0.01 if name in ("G1", "G2", "G4") else 0.05)
+    """Dual averaging forgets its start slowly, where times between crossings are very unequal: up to 5 % pass.
+
+    Scales of G3 scatter most, hence twice as many chains.
+    """
+    is_unequal = name not in ("G1", "G2", "G4")
+    n_chains = 2 * N_CHAINS if name == "G3" else N_CHAINS
+    assert_scales_converge(target_of(name), "mct", n_chains=n_chains, accepted=0.05 if is_unequal else 0.01)
 
 
 @pytest.mark.parametrize("tuner", ["vari", "isg", "geo", "mct"])

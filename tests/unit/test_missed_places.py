@@ -52,6 +52,15 @@ def test_a_spike_without_mass_is_not_told_of_however_high_it_is(dim: int, weight
     assert judged(model, place[np.newaxis], draws) == []
 
 
+@pytest.mark.parametrize(("weight", "is_told"), [(2.0 * SMALLEST_WEIGHT, False), (0.3, True)])
+def test_in_many_dimensions_a_mass_must_be_large_beyond_what_a_short_chain_knows_of_it(
+    weight: float, is_told: bool
+) -> None:
+    model, draws = mixture(12.0, 1.0, weight, 90), RNG.standard_normal((4, 250, 90))
+    place = RNG.standard_normal(90) + np.eye(90)[0] * 12.0
+    assert bool(judged(model, place[np.newaxis], draws, n_thermal=1)) == is_told
+
+
 def test_the_middle_of_a_path_on_the_way_in_is_not_a_place() -> None:
     """Of a hundred normals a point ten sds out in one, and at the mean in the others, is as probable as draws."""
     sd = np.logspace(-3, 3, 100)

@@ -13,7 +13,7 @@ from grhmc.argument_checks import reject_masked
 from grhmc.models.from_python import PythonDensity
 from grhmc.models.jax.function import compile_per_draw, compile_value_and_gradient
 from grhmc.models.numpyro.model import NumpyroModel, read_model
-from grhmc.models.optional_packages import import_for
+from grhmc.models.optional_packages import bind_submodules, import_for
 from grhmc.models.tree_names import parse_dims, with_dims
 from grhmc.models.variables import Variable, name_coordinates
 
@@ -151,6 +151,7 @@ def _make(
     dims: Mapping[str, Sequence[str]],
     coords: Mapping[str, Sequence[Any]],
 ) -> NumpyroDensity:
+    bind_submodules("numpyro")
     rebuild = (_make, (model, args, kwargs, init_strategy, dims, coords))
     return NumpyroDensity(read_model(model, args, kwargs, init_strategy), dims, coords, rebuild)
 
