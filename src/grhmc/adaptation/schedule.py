@@ -84,9 +84,9 @@ def practical_stages(
 ) -> list[Stage]:
     """Warm-up from an arbitrary start: growing windows, then rounds until the chains agree, then settling.
 
-    Windows are by the continuous process, whatever is sampled: steps that adapt lead into the bulk from any start, and
-    their sizes tell whether one size would do. MCT, whose crossing times are those of the exact dynamics, has one long
-    window of its own after the others, and its scale is fixed from then on.
+    Windows are by the continuous process, whatever is sampled: steps that adapt lead into the bulk from any start. MCT,
+    whose crossing times are those of the exact dynamics, has one long window of its own after the others, and its scale
+    is fixed from then on.
 
     Where the event rate is tuned, paths are followed beyond due refreshments to their U-turns, which costs gradients:
     only some stages do it.
