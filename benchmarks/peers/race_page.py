@@ -22,6 +22,7 @@ from tables import (
     all_cells,
     cost,
     family_columns,
+    no_remark,
     of_known,
     ratios,
     warmup_text,
@@ -112,9 +113,7 @@ def processor_time(cells: Cells) -> list[str]:
     }
     lines = header("target", "ours", *TIMED, "ratio")
     for target, ratio in found.items():
-        rivals = family_columns(
-            cells[target], lambda cell: -cell.milliseconds_to_400, milliseconds, lambda _: "", TIMED
-        )
+        rivals = family_columns(cells[target], lambda cell: -cell.milliseconds_to_400, milliseconds, no_remark, TIMED)
         columns = (milliseconds(cells[target][DEFAULT]), *rivals, f"**{ratio.milliseconds_to_400:.1f}**")
         lines.append(row_of(target, *columns))
     return [*lines, *middle_and_least(found, ("milliseconds_to_400",), n_after=0, n_before=1 + len(TIMED))]
