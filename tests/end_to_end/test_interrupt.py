@@ -279,7 +279,7 @@ def density(q):
 
 def interrupt_when_trajectories_take_long(snapshots):
     global pace, began
-    if began is None and min(snapshot.draws_done for snapshot in snapshots) > 10:
+    if began is None and min(snapshot.draws_done for snapshot in snapshots) > 30:  # warm-up has 20
         pace, began = 0.02, time.monotonic()
     if began is not None and time.monotonic() > began + 6.0:
         began = np.inf
