@@ -256,12 +256,69 @@ def test_chains_change_their_own_metric_in_windows_where_they_are_far_off() -> N
     advance_until_they_wait(chains)
     assert chains[0].stage.name == "window 3"
     assert not chains[0].stage.pools
-    while not chains[0].stage.pools:
+    while not chains[0].stage.shares_directions:
         adapt_across_chains(chains)
         advance_until_they_wait(chains)
     own = [chain.process.standardization for chain in chains]
     assert all(standardization.rank[0] > 0 for standardization in own)
     assert not np.array_equal(own[0].scale, own[1].scale)
+    while not chains[0].stage.pools:
+        adapt_across_chains(chains)
+        advance_until_they_wait(chains)
     adapt_across_chains(chains)
     common = [chain.process.standardization for chain in chains]
     np.testing.assert_array_equal(common[0].directions, common[1].directions)
+
+
+def chains_after_the_last_hot_window(model: grhmc.LogDensity) -> list[Any]:
+    """Two chains that wait where directions are shared for the first time."""
+    settings = run_settings(dim=model.dim, tune=1000, chains=2, scale="geo", event_rate="tuned", sample_interval=None)
+    chains = make_chains(model, settings)
+    advance_until_they_wait(chains)
+    while not chains[0].stage.shares_directions:
+        adapt_across_chains(chains)
+        advance_until_they_wait(chains)
+    return chains
+
+
+def test_directions_that_are_far_off_are_shared_before_the_windows_end() -> None:
+    chains = chains_after_the_last_hot_window(CORRELATED.log_density())
+    own = [findings_of(chain) for chain in chains]
+    for each in own:
+        each.standardization.rank[:] = 0  # as if none had found any
+    decisions = pool(own, situation_of(chains[0]))
+    first, second = (decision.standardization for decision in decisions)
+    assert first is not None
+    assert second is not None
+    assert first.factor.rank > 0
+    np.testing.assert_array_equal(first.factor.directions, second.factor.directions)
+    np.testing.assert_array_equal(first.scale, second.scale)
+    assert not any(decision.is_agreed for decision in decisions)
+    assert all(decision.next_stage == chains[0].stage_index + 1 for decision in decisions)
+
+
+def test_chains_whose_directions_fit_go_on_for_themselves_until_the_windows_end() -> None:
+    chains = chains_after_the_last_hot_window(CORRELATED.log_density())
+    assert all(chain.process.standardization.rank[0] > 0 for chain in chains)
+    for decision in pool([findings_of(chain) for chain in chains], situation_of(chains[0])):
+        assert decision.standardization is None
+        assert decision.moments is None
+        assert decision.host is None
+
+
+def test_what_chains_saw_together_before_counts_once() -> None:
+    chains = waiting_chains(4, scale="geo")
+    own = sum(chain.process.moments.weights[0] for chain in chains)
+    apart = [chain.process.previous_moments.weights[0] for chain in chains]
+    assert len(set(apart)) == len(chains)
+
+    def pooled_weight() -> float:
+        decision = pool([findings_of(chain) for chain in chains], situation_of(chains[0]))[0]
+        assert decision.moments is not None
+        return float(decision.moments.weights[0])
+
+    assert pooled_weight() == pytest.approx(own + sum(apart))
+    for chain in chains[1:]:
+        for part, common in zip(chain.process.previous_moments, chains[0].process.previous_moments, strict=True):
+            part[:] = common
+    assert pooled_weight() == pytest.approx(own + apart[0])

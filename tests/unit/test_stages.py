@@ -33,11 +33,11 @@ def test_stages_use_all_draws_and_none_is_empty(tuner: int) -> None:
         assert all(length > 0 for length in lengths)
 
 
-def test_the_first_two_rounds_of_geo_are_half_as_long_where_chains_agree_early() -> None:
+def test_the_first_two_rounds_of_geo_are_shorter_where_chains_agree_early() -> None:
     stages = practical(1000, GEO, tune_length=True)
     rounds = [stage for stage in stages if stage.round > 0]
     shorter = [stage.shorter for stage in rounds]
-    assert [stage and stage.n_draws for stage in shorter[:2]] == [stage.n_draws // 2 for stage in rounds[:2]]
+    assert [stage and stage.n_draws for stage in shorter[:2]] == [30, 30]
     assert shorter[2:] == [None] * (len(rounds) - 2)
     settling = stages[-1].shorter
     assert settling is not None
@@ -55,7 +55,7 @@ def test_rounds_of_other_tuners_are_never_shorter(tuner: int) -> None:
 def test_shorter_rounds_are_no_shorter_than_a_round_may_be() -> None:
     for n_tune in (10, 100, 400, 600, 5000):
         for stage in practical(n_tune, GEO):
-            assert stage.shorter is None or stage.round == 0 or 40 <= stage.shorter.n_draws < stage.n_draws
+            assert stage.shorter is None or stage.round == 0 or 30 <= stage.shorter.n_draws < stage.n_draws
 
 
 def test_a_chain_goes_through_the_shorter_round_if_it_has_agreed_early() -> None:
@@ -66,7 +66,33 @@ def test_a_chain_goes_through_the_shorter_round_if_it_has_agreed_early() -> None
         (first,) = [number for number, stage in enumerate(chain.stages) if stage.round == 1]
         chain.go_on(first)
         lengths[agreed_early] = int(chain.process.settings.n_draws[0])
-    assert lengths[True] == lengths[False] // 2
+    assert (lengths[True], lengths[False]) == (30, chain.stages[first].n_draws)
+
+
+def test_settling_is_brief_where_the_integrator_stays_unless_it_has_to_tune_more() -> None:
+    settling = practical(1000, GEO, tune_length=True)[-1]
+    assert settling.as_taken(agreed_early=False, integrator_stays=False) == settling
+    brief = settling.as_taken(agreed_early=False, integrator_stays=True)
+    assert (brief.n_draws, brief.tune_step, brief.tune_length) == (20, True, False)
+    for integrator_stays in (False, True):
+        taken = settling.as_taken(agreed_early=True, integrator_stays=integrator_stays)
+        assert taken.n_draws == settling.n_draws
+        assert taken.tune_length
+
+
+@pytest.mark.parametrize("tuner", [FIXED, VARI, ISG, GEO, MCT])
+def test_a_brief_settling_is_shorter_and_never_too_short_to_tune_a_step(tuner: int) -> None:
+    for n_tune in (10, 100, 340, 1000, 5000):
+        settling = practical(n_tune, tuner)[-1]
+        assert settling.brief is None or 20 <= settling.brief.n_draws < settling.n_draws
+        assert (settling.brief is None) == (settling.name != "settling" or settling.n_draws <= 20)
+
+
+def test_directions_are_shared_from_the_last_hot_window_on_if_any_are_sought() -> None:
+    windows = [stage for stage in practical(1000, GEO, finds_directions=True) if stage.is_window]
+    assert [stage.shares_directions for stage in windows] == [False] * 4 + [True, True, False]
+    assert [stage.pools for stage in windows] == [False] * 6 + [True]
+    assert not any(stage.shares_directions for stage in practical(1000, GEO))
 
 
 def test_crossing_times_are_looked_at_once_between_the_windows_and_the_rounds() -> None:

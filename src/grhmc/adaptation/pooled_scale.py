@@ -78,11 +78,10 @@ def pool_moments(
     is_lost = places.is_apart | places.is_negligible | places.is_still
     together = [chain for chain in range(n_chains) if not is_lost[chain]]
     stayed = [chain for chain in together if not were_lost[chain]]
-    remembering = (stayed or together)[:1] if stage.round > 0 else together  # those who stayed have it in common
     pooled, centre, scale = _suggested(
         stage.scale,
         [moments[chain] for chain in together],
-        [previous_moments[chain] for chain in remembering],
+        _distinct([previous_moments[chain] for chain in stayed or together]),
         standardizations[together[0]],
     )
     with np.errstate(divide="ignore", invalid="ignore"):  # a density that is flat somewhere suggests 0 or infinity
@@ -129,6 +128,15 @@ def _usable(centre: np.ndarray, scale: np.ndarray, own: Standardization) -> tupl
     """The new centre and scale, and the chain's own where the new ones are no usable numbers."""
     known = np.isfinite(scale) & (scale > 0.0) & np.isfinite(centre)
     return np.where(known, centre, own.centre), np.where(known, scale, own.scale)
+
+
+def _distinct(moments: Sequence[RunningMoments]) -> list[RunningMoments]:
+    """Each of them once: chains that pooled before the last stage have what they saw until then in common."""
+    found: list[RunningMoments] = []
+    for each in moments:
+        if not any(all(map(np.array_equal, each, other)) for other in found):
+            found.append(each)
+    return found
 
 
 def _suggested(

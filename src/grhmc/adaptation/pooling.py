@@ -129,6 +129,8 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
                 for own, new in zip(findings, news, strict=True)
             ]
             is_agreed = is_agreed and not is_new_metric
+    if stage.shares_directions and not is_new_metric:
+        return standardize_apart(findings, situation)
     present = [_at_host(each, host) for each, host in zip(findings, hosts, strict=True)]
     counted = still_count(present, news, lost)
     is_agreed = is_agreed and bool(counted)

@@ -10,11 +10,13 @@
     a chain goes back to a far higher log density that it has seen after 5 and 6
     directions: each chain's own after 3, 4, 5, 6, if far off; of all chains after 7 and after each round
     chains pool ----------------------^ after 7        ^ after it    ^ after each round     ^ after it
+    and after 5 and 6 if the directions of all chains' draws are far off
 
 `*` hot windows (from `FEWEST_DRAWS_TO_HEAT` draws of warm-up on). Rounds left are skipped once the chains agree,
-after two at the earliest. Where they agree after the windows already, these two are half as long, and settling tunes
-the momentum decorrelation time, too (GEO only: all windows use its scale; another tuner has only its rounds). With too
-few draws for windows there is one round and nothing else. Percentages are of `tune`.
+after two at the earliest. Where they agree after the windows already, these two have 3 %, and settling tunes the
+momentum decorrelation time, too (GEO only: all windows use its scale; another tuner has only its rounds). Elsewhere
+settling has 2 % if the integrator of the last round stays. With too few draws for windows there is one round and
+nothing else. Percentages are of `tune`.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ FEWEST_DRAWS_TO_HEAT = 400
 _ROUND_SHARE, _SETTLING_SHARE = 0.08, 0.06
 _CROSSING_TIMES_SHARE = 0.2
 _SHORTEST_ROUND = 40
+_SHORT_ROUND_SHARE, _SHORTEST_SHORT_ROUND = 0.03, 30
+_BRIEF_SETTLING_SHARE, _SHORTEST_BRIEF_SETTLING = 0.02, 20
 _WINDOW_SPACING = 0.12
 _WINDOW_GRADIENTS = 8.0
 # Windows are short and grow slowly, so that what was seen on the way into the bulk is soon forgotten; their draws are
@@ -55,20 +59,25 @@ def _stage_lengths(n_tune: int, tuner: int) -> tuple[list[int], int, list[int], 
     return windows, crossing_times, rounds, settling
 
 
-def _with_shorter(stages: list[Stage], round_length: int) -> list[Stage]:
+def _with_shorter(stages: list[Stage], n_tune: int) -> list[Stage]:
     """Shorter rounds where chains agree before them, which then have only to find the integrator that goes further.
 
     For how long momenta last and how far draws are apart such a round has too few draws: the settling finds these.
     """
-    shorter = max(round_length // 2, _SHORTEST_ROUND)
-    if shorter >= round_length:
-        return stages
     *before, settling = stages
-    tunes_length = before[-1].tune_length
+    n_draws, tunes_length = max(round(_SHORT_ROUND_SHARE * n_tune), _SHORTEST_SHORT_ROUND), before[-1].tune_length
+    if n_draws >= before[-1].n_draws:
+        return stages
     return [
-        *(replace(at, shorter=replace(at, n_draws=shorter)) if 0 < at.round <= FEWEST_ROUNDS else at for at in before),
+        *(replace(at, shorter=replace(at, n_draws=n_draws)) if 0 < at.round <= FEWEST_ROUNDS else at for at in before),
         replace(settling, shorter=replace(settling, tune_length=tunes_length)),
     ]
+
+
+def _with_brief(settling: Stage, n_tune: int) -> Stage:
+    """A shorter settling where it has only to carry on with a step that the last round has tuned."""
+    n_draws = max(round(_BRIEF_SETTLING_SHARE * n_tune), _SHORTEST_BRIEF_SETTLING)
+    return replace(settling, brief=replace(settling, n_draws=n_draws)) if n_draws < settling.n_draws else settling
 
 
 def practical_stages(
@@ -111,6 +120,7 @@ def practical_stages(
             explores=number not in _HOT_WINDOWS,
             looks_back=max(_HOT_WINDOWS) < number < len(windows) - 1,
             pools=number == len(windows) - 1,
+            shares_directions=finds_directions and max(_HOT_WINDOWS) < number < len(windows) - 1,
             scale=_window_rule(number, tuner, finds_directions),
             event_rate=event_rate(number >= len(windows) - 2),
         )
@@ -145,19 +155,18 @@ def practical_stages(
         for number, length in enumerate(rounds)
     ]
     if settling:
-        stages.append(
-            Stage(
-                "settling",
-                settling,
-                draw_spacing=draw_spacing,
-                u_turns_per_draw=u_turns_per_draw,
-                by_trajectories=True,
-                tune_step=True,
-                pools=True,
-                event_rate=event_rate(True),
-            )
+        last = Stage(
+            "settling",
+            settling,
+            draw_spacing=draw_spacing,
+            u_turns_per_draw=u_turns_per_draw,
+            by_trajectories=True,
+            tune_step=True,
+            pools=True,
+            event_rate=event_rate(True),
         )
-    return _with_shorter(stages, rounds[0]) if tuner == GEO and has_windows else stages
+        stages.append(_with_brief(last, n_tune))
+    return _with_shorter(stages, n_tune) if tuner == GEO and has_windows else stages
 
 
 _FIRST_CHANGE_TIME = 5.0

@@ -105,6 +105,8 @@ class Stage:
         Length.
     shorter : Stage or None
         What takes its place where the chains agree about the scale at the end of the windows already.
+    brief : Stage or None
+        Elsewhere, what takes its place where the integrator of the stage before stays, whose step is known.
     draw_spacing : float or None
         Process time per draw; None: the present U-turn time times `u_turns_per_draw`.
     u_turns_per_draw : float
@@ -124,6 +126,8 @@ class Stage:
         Tune the step of the discrete process, and the length of its trajectories, which changes at the stage's end.
     pools : bool
         At its end chains wait for one another and pool what they have found (`grhmc.adaptation.pooling`).
+    shares_directions : bool
+        They do so only if the directions that all draws show are far from the present ones.
     round : int
         Rounds count from 1, and those that are left are skipped once the chains agree; 0: no round.
     """
@@ -131,6 +135,7 @@ class Stage:
     name: str
     n_draws: int
     shorter: Stage | None = None
+    brief: Stage | None = None
     draw_spacing: float | None = None
     u_turns_per_draw: float = 0.5
     is_warmup: bool = True
@@ -142,9 +147,15 @@ class Stage:
     tune_step: bool = False
     tune_length: bool = False
     pools: bool = False
+    shares_directions: bool = False
     round: int = 0
     scale: ScaleRule = field(default_factory=ScaleRule)
     event_rate: EventRateRule = field(default_factory=EventRateRule)
+
+    def as_taken(self, *, agreed_early: bool, integrator_stays: bool) -> Stage:
+        """The stage, or what takes its place."""
+        instead = self.shorter if agreed_early else self.brief if integrator_stays else None
+        return instead or self
 
     @property
     def is_window(self) -> bool:

@@ -128,6 +128,7 @@ class Chain:
         self.n_escapes = 0  # from places in windows that it could not step away from
         self.is_agreed = False  # with the other chains about the scale
         self.agreed_early = False  # at the end of the windows already
+        self.integrator_stays = False  # the one of the trajectories of the stage before
         self.is_lost = False  # far from where most of the others are
         discrete = settings.discrete
         self.u_turns_per_refreshment = discrete.u_turns_per_refreshment or LENGTH_RANGES[discrete.momentum].first
@@ -284,7 +285,7 @@ class Chain:
     def stage(self) -> Stage:
         """The present stage."""
         stage = self.stages[max(self.stage_index, 0)]
-        return stage if stage.shorter is None or not self.agreed_early else stage.shorter
+        return stage.as_taken(agreed_early=self.agreed_early, integrator_stays=self.integrator_stays)
 
     @property
     def draws_done(self) -> int:

@@ -36,7 +36,7 @@ def adapt_across_chains(chains: Sequence[Chain]) -> None:
         tunes_event_rate=continuous.tunes_event_rate,
         rate_unit=continuous.typical_base_rate(first.model.dim),
     )
-    decide = pool if first.stage.pools else standardize_apart
+    decide = pool if first.stage.pools or first.stage.shares_directions else standardize_apart
     with single_blas_thread():
         decisions = decide([findings_of(chain) for chain in chains], situation)
     for chain, decision in zip(chains, decisions, strict=True):
@@ -106,6 +106,7 @@ def apply(chain: Chain, decision: Decision) -> None:
     if decision.length_tuner is not None:
         for own, common in zip(process.length_tuner, decision.length_tuner, strict=True):
             own[:] = common
+    chain.integrator_stays = chain.stage.tune_step and chain.is_discrete and decision.integrator == chain.integrator
     chain.use_integrator(decision.integrator)
     if decision.trajectory_step is not None:
         chain.process.step_tuner = started_step_tuner(decision.trajectory_step)

@@ -23,6 +23,7 @@ _SCALARS = (
     "n_escapes",
     "is_agreed",
     "agreed_early",
+    "integrator_stays",
     "is_lost",
     "u_turns_per_draw",
     "u_turns_per_refreshment",
