@@ -10,7 +10,7 @@ import pytest
 import grhmc
 from grhmc.adaptation.paper_schedule import paper_stages
 from grhmc.adaptation.schedule import FEWEST_DRAWS_TO_HEAT, practical_stages
-from grhmc.adaptation.stage import ScaleRule, Stage, hot_temperature
+from grhmc.adaptation.stage import ScaleRule, Stage, hot_depth, hot_temperature
 from grhmc.adaptation.stages_of_run import warmup_stages
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, GEO, ISG, MCT, VARI
 from grhmc.models.analytic import independent_normals
@@ -126,6 +126,18 @@ def test_two_windows_are_hot_and_a_chain_can_cool_after_each() -> None:
     assert [stage.is_hot for stage in windows] == [False, True, False, True, False, False, False]
     assert [stage.explores for stage in windows] == [not stage.is_hot for stage in windows]
     assert sum(stage.n_draws * stage.u_turns_per_draw for stage in windows[4:]) > 5.0 * 1.3  # five refreshments
+
+
+def test_how_far_down_momenta_are_hot_counts_from_the_highest_start_of_a_hot_window() -> None:
+    """A chain that has not come back from the first hot window is not led on by the second."""
+    chain = make_chain(independent_normals(np.ones(2)).log_density(), run_settings(tune=1000, scale="geo"))
+    first, second = (number for number, stage in enumerate(chain.stages) if stage.is_hot)
+    lowest = []
+    for number, log_density in ((first, -1.0), (second, -12.0), (second, -0.5)):
+        chain.process.path.log_density = log_density
+        chain.go_on(number)
+        lowest.append(float(chain.process.settings.lowest_hot_log_density[0]))
+    assert lowest == pytest.approx([-1.0 - hot_depth(2), -1.0 - hot_depth(2), -0.5 - hot_depth(2)])
 
 
 def test_no_window_is_hot_where_there_is_no_time_to_cool() -> None:

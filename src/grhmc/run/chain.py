@@ -22,7 +22,6 @@ from grhmc.adaptation.tuners.step_size import init_step_tuner, tuned_step
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import GO_ON, PAUSE, STOP, STOPPED
-from grhmc.dynamics.standardization import to_parameters
 from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
 from grhmc.events.refreshment import draw_hot_momentum
 from grhmc.outcomes import InitializationError, Outcome
@@ -40,7 +39,7 @@ from grhmc.run.chain_record import (
 )
 from grhmc.run.cost import look_for_noise
 from grhmc.run.draw_rows import NO_LIMIT, draws_until_a_pause, make_room
-from grhmc.run.highest_place import MOST_ESCAPES, go_to_highest, start_at_highest
+from grhmc.run.highest_place import MOST_ESCAPES, go_to_highest, note_place, start_at_highest
 from grhmc.run.intervals import draws_until_full, join_if_full
 from grhmc.run.kernel_settings import BEFORE_THE_FIRST_STAGE, StageStart, kernel_settings, write_kernel_settings
 from grhmc.run.rate_of_user import user_rate
@@ -145,6 +144,7 @@ class Chain:
         self.is_whole = True  # between two steps or trajectories: it can be saved
         self.places = np.full((sum(stage.explores for stage in stages), model.dim), np.nan)  # where windows have led to
         self.n_places = 0
+        self.hot_start = -math.inf  # the highest log density at which a hot window began
         self.process = init_process(
             dim=model.dim,
             address=model.address,
@@ -261,19 +261,13 @@ class Chain:
         """Begin a stage after the end of the present one; with none left the chain is done."""
         self.outcome = Outcome.STAGE_DONE
         if stage_index < len(self.stages):
-            self._note_place()
+            note_place(self)
             if self.stage.looks_back:
                 go_to_highest(self)
             self.warmup_draws_before += int(self.process.cursors.draw_index[0])
             self.n_repeats = 0
             self._begin_stage(stage_index)
             self.outcome = Outcome.RUNNING
-
-    def _note_place(self) -> None:
-        """Remember where a window has led to, for a look back at the end of the run."""
-        if self.stage.explores:
-            to_parameters(self.process.standardization, self.process.step.position, self.places[self.n_places])
-            self.n_places += 1
 
     def use_integrator(self, integrator: str) -> None:
         """From the next stage on: which integrator."""
@@ -354,6 +348,8 @@ class Chain:
     def _write_settings(self, stage: Stage, trajectory_step: float) -> None:
         """Write the kernel's settings, all of them."""
         path, counters = self.process.path[0], self.process.counters[0]
+        if stage.is_hot:
+            self.hot_start = max(self.hot_start, float(path.log_density))
         start = StageStart(
             dim=self.model.dim,
             integrator=self.integrator,
@@ -363,7 +359,7 @@ class Chain:
             u_turns_per_refreshment=self.u_turns_per_refreshment,
             u_turns_per_draw=self.u_turns_per_draw,
             trajectory_step=trajectory_step,
-            log_density=float(path.log_density),
+            hot_start=self.hot_start,
             noise=self.noise,
             keeps_warmup=self.n_warmup_rows > 0,
             n_draws_of_run=sum(each.n_draws for each in self.stages),

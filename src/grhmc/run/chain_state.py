@@ -37,6 +37,7 @@ class ChainState(Protocol):
     rows_at_once: int | None
     pauses_at: int
     places: np.ndarray
+    n_places: int
     process: Process
     records: Records
 

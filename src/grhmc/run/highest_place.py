@@ -1,6 +1,7 @@
-"""A chain that has passed a place of far higher log density than where it ended up, or is enclosed, goes there.
+"""Places that a chain's windows have led to, and its way back to the one of the highest log density.
 
-A start in a local mode may be left for a moment only: in a hot window, or on the way in. The least-squares ripples of a
+A chain that has passed a place of far higher log density than where it ended up, or is enclosed, goes there. A start in
+a local mode may be left for a moment only: in a hot window, or on the way in. The least-squares ripples of a
 differential equation are such modes, and the peak between them is too narrow for a chain that runs past it to stay.
 And far out a solver's errors make the density finite here and there only: a chain that came there cannot step away.
 """
@@ -15,6 +16,7 @@ from grhmc.adaptation.first_standardization import initial_event_rate, initial_s
 from grhmc.adaptation.low_rank import no_directions
 from grhmc.adaptation.tuners.moments import forget
 from grhmc.density_pointer import EXCEPTION, FINE
+from grhmc.dynamics.standardization import to_parameters
 from grhmc.process.path import place
 from grhmc.run.stage_tuners import renew_rate_tuner
 from grhmc.run.standardize import standardize
@@ -31,6 +33,13 @@ MOST_ESCAPES = 3
 
 _FIRST_STEP = 0.1
 # As of a chain's start.
+
+
+def note_place(chain: ChainState) -> None:
+    """Remember where a window has led to, for a look back at the end of the run."""
+    if chain.stage.explores:
+        to_parameters(chain.process.standardization, chain.process.step.position, chain.places[chain.n_places])
+        chain.n_places += 1
 
 
 def go_to_highest(chain: ChainState) -> None:

@@ -58,8 +58,8 @@ class StageStart:
         Of trajectories with persistent momenta, as tuned: time between draws over the time to a U-turn.
     trajectory_step : float
         Of the discrete process, as tuned.
-    log_density : float
-        Of the present state.
+    hot_start : float
+        The highest log density at which a hot window began, the present one included.
     noise : float
         Standard deviation of the log density's noise; negative where it has not been measured.
     keeps_warmup : bool
@@ -76,7 +76,7 @@ class StageStart:
     u_turns_per_refreshment: float
     u_turns_per_draw: float
     trajectory_step: float
-    log_density: float
+    hot_start: float
     noise: float
     keeps_warmup: bool
     n_draws_of_run: int
@@ -129,7 +129,7 @@ def kernel_settings(settings: RunSettings, stage: Stage, start: StageStart) -> d
         "law": law,
         "persistence": continuous.persistence,
         "momentum_factor": math.sqrt(hot_temperature(start.dim)) if stage.is_hot else 1.0,
-        "lowest_hot_log_density": start.log_density - hot_depth(start.dim),
+        "lowest_hot_log_density": start.hot_start - hot_depth(start.dim),
         "test_paths": is_sampled and settings.tests_paths,
         # Tuning of the scale
         "scale": scale.tuner,

@@ -30,6 +30,7 @@ _SCALARS = (
     "noise",
     "n_moves",
     "n_places",
+    "hot_start",
     "warmup_draws_before",
     "n_stored",
 )
