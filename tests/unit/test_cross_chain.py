@@ -322,3 +322,39 @@ def test_what_chains_saw_together_before_counts_once() -> None:
         for part, common in zip(chain.process.previous_moments, chains[0].process.previous_moments, strict=True):
             part[:] = common
     assert pooled_weight() == pytest.approx(own + apart[0])
+
+
+def chains_with_directions() -> tuple[list[Any], list[Any]]:
+    """Two chains that wait at the end of the first round, with the same directions; and what they bring."""
+    settings = run_settings(dim=3, tune=1000, chains=2, scale="geo", event_rate="tuned", sample_interval=None)
+    chains = make_chains(CORRELATED.log_density(), settings)
+    advance_until_they_wait(chains)
+    while chains[0].stage.round == 0:
+        adapt_across_chains(chains)
+        advance_until_they_wait(chains)
+    return chains, [findings_of(chain) for chain in chains]
+
+
+def on_a_circle(found: Any) -> Any:
+    """The same with draws that lie in a plane, as those between two refreshments do."""
+    positions, gradients = found.positions.copy(), found.gradients.copy()
+    positions[:, 2] = gradients[:, 2] = 0.0
+    return replace(found, positions=positions, gradients=gradients)
+
+
+def test_directions_in_common_stay_where_the_draws_show_too_little_to_tell() -> None:
+    chains, found = chains_with_directions()
+    assert all(each.standardization.rank[0] > 0 for each in found)
+    told = pool(found, situation_of(chains[0]))
+    assert all(decision.standardization is not None for decision in told)
+    for decision in pool([on_a_circle(each) for each in found], situation_of(chains[0])):
+        assert decision.standardization is None
+        assert decision.moments is not None
+
+
+def test_directions_of_their_own_do_not_stay_where_the_draws_show_too_little_to_tell() -> None:
+    chains, found = chains_with_directions()
+    found[1].standardization.scale[:] *= 1.5
+    for decision in pool([on_a_circle(each) for each in found], situation_of(chains[0])):
+        assert decision.standardization is not None
+        assert decision.standardization.factor.rank == 0

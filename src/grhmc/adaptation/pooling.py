@@ -125,6 +125,8 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
             news = [
                 by_own_draws(own, stage.scale, counts_cost=situation.counts_cost)
                 if new is None
+                else None
+                if factor is None
                 else new._replace(factor=factor)
                 for own, new in zip(findings, news, strict=True)
             ]

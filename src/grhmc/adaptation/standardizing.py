@@ -52,14 +52,31 @@ def directions_within_chains(findings: Sequence[Findings], rule: ScaleRule, scal
 
 def directions_together(
     together: Sequence[Findings], scale: np.ndarray, tuner: int, *, counts_cost: bool
-) -> tuple[LowRank, bool]:
-    """U and Λ from the draws of all chains that pool, and whether they make the metric quite another one."""
+) -> tuple[LowRank | None, bool]:
+    """U and Λ from the draws of all chains that pool, and whether they make the metric quite another one.
+
+    None: those that the chains have in common stay, with their scale, because too little was seen to tell. So it is
+    where they are right: between two refreshments the path of a standard normal is a circle, which has two dimensions.
+    """
     first = together[0].standardization
     positions = np.concatenate([each.positions for each in together])
     gradients = np.concatenate([each.gradients for each in together])
     room = len(first.stretch)
     factor = find_directions(positions, gradients, scale, tuner, room, counts_cost=counts_cost)
-    factor = no_directions(len(scale)) if factor is None else factor
     had_directions = any(not is_diagonal(each.standardization) for each in together)
-    changes = factor.rank > 0 or had_directions
-    return factor, changes and misfit(positions, gradients, first, tuner) > LARGEST_MISFIT
+    changes = had_directions or (factor is not None and factor.rank > 0)
+    is_new = changes and misfit(positions, gradients, first, tuner) > LARGEST_MISFIT
+    if factor is None and had_directions and not is_new and _have_one(together):
+        return None, False
+    return no_directions(len(scale)) if factor is None else factor, is_new
+
+
+def _have_one(together: Sequence[Findings]) -> bool:
+    """Whether the chains have the same scale and the same directions."""
+    first = together[0].standardization
+    return all(
+        np.array_equal(part, own)
+        for each in together[1:]
+        for part, own in zip(first, each.standardization, strict=True)
+        if part is not first.coefficients
+    )
