@@ -247,42 +247,19 @@ def test_the_time_to_a_u_turn_is_found_anew_where_the_metric_changes(kind: Any) 
     np.testing.assert_allclose(tuning["event_rate"], 1.0 / (1.3 * np.pi * unit), rtol=0.5)
 
 
-def test_chains_change_their_own_metric_in_windows_where_they_are_far_off() -> None:
-    """At the end of the third window all wait, and each decides by its own draws."""
-    chains = make_chains(
-        CORRELATED.log_density(),
-        run_settings(dim=3, tune=1000, chains=2, scale="geo", event_rate="tuned", sample_interval=None),
-    )
+def chains_in_windows() -> list[Any]:
+    """Two chains that wait at the end of the fourth window, and have pooled after the third."""
+    settings = run_settings(dim=3, tune=1000, chains=2, scale="geo", event_rate="tuned", sample_interval=None)
+    chains = make_chains(CORRELATED.log_density(), settings)
     advance_until_they_wait(chains)
-    assert chains[0].stage.name == "window 3"
-    assert not chains[0].stage.pools
-    while not chains[0].stage.shares_directions:
-        adapt_across_chains(chains)
-        advance_until_they_wait(chains)
-    own = [chain.process.standardization for chain in chains]
-    assert all(standardization.rank[0] > 0 for standardization in own)
-    assert not np.array_equal(own[0].scale, own[1].scale)
-    while not chains[0].stage.pools:
-        adapt_across_chains(chains)
-        advance_until_they_wait(chains)
     adapt_across_chains(chains)
-    common = [chain.process.standardization for chain in chains]
-    np.testing.assert_array_equal(common[0].directions, common[1].directions)
-
-
-def chains_after_the_last_hot_window(model: grhmc.LogDensity) -> list[Any]:
-    """Two chains that wait where directions are shared for the first time."""
-    settings = run_settings(dim=model.dim, tune=1000, chains=2, scale="geo", event_rate="tuned", sample_interval=None)
-    chains = make_chains(model, settings)
     advance_until_they_wait(chains)
-    while not chains[0].stage.shares_directions:
-        adapt_across_chains(chains)
-        advance_until_they_wait(chains)
+    assert not chains[0].stage.pools
     return chains
 
 
 def test_directions_that_are_far_off_are_shared_before_the_windows_end() -> None:
-    chains = chains_after_the_last_hot_window(CORRELATED.log_density())
+    chains = chains_in_windows()
     own = [findings_of(chain) for chain in chains]
     for each in own:
         each.standardization.rank[:] = 0  # as if none had found any
@@ -298,7 +275,7 @@ def test_directions_that_are_far_off_are_shared_before_the_windows_end() -> None
 
 
 def test_chains_whose_directions_fit_go_on_for_themselves_until_the_windows_end() -> None:
-    chains = chains_after_the_last_hot_window(CORRELATED.log_density())
+    chains = chains_in_windows()
     assert all(chain.process.standardization.rank[0] > 0 for chain in chains)
     for decision in pool([findings_of(chain) for chain in chains], situation_of(chains[0])):
         assert decision.standardization is None

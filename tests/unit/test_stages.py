@@ -88,13 +88,6 @@ def test_a_brief_settling_is_shorter_and_never_too_short_to_tune_a_step(tuner: i
         assert (settling.brief is None) == (settling.name != "settling" or settling.n_draws <= 20)
 
 
-def test_directions_are_shared_from_the_last_hot_window_on_if_any_are_sought() -> None:
-    windows = [stage for stage in practical(1000, GEO, finds_directions=True) if stage.is_window]
-    assert [stage.shares_directions for stage in windows] == [False] * 4 + [True, True, False]
-    assert [stage.pools for stage in windows] == [False] * 6 + [True]
-    assert not any(stage.shares_directions for stage in practical(1000, GEO))
-
-
 def test_crossing_times_are_looked_at_once_between_the_windows_and_the_rounds() -> None:
     stages = practical(1000, MCT)
     tuners = [stage.scale.tuner for stage in stages]

@@ -93,7 +93,10 @@ class Decision:
 
 
 def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
-    """Decide for all chains at the end of a stage, in the order of `findings`; changes nothing that it is given."""
+    """Decide for all chains at the end of a stage, in the order of `findings`; changes nothing that it is given.
+
+    At the end of a window before the last they pool only where all draws together show directions that are far off.
+    """
     stage, n_chains = situation.stage, len(findings)
     hosts: list[Findings | None] = [None] * n_chains
     lost = [each.is_lost for each in findings]
@@ -131,8 +134,8 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
                 for own, new in zip(findings, news, strict=True)
             ]
             is_agreed = is_agreed and not is_new_metric
-    if stage.shares_directions and not is_new_metric:
-        return standardize_apart(findings, situation)
+    if not stage.pools and not is_new_metric:
+        return [_as_before(each, situation) for each in findings]
     present = [_at_host(each, host) for each, host in zip(findings, hosts, strict=True)]
     counted = still_count(present, news, lost)
     is_agreed = is_agreed and bool(counted)
@@ -166,28 +169,18 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
     ]
 
 
-def standardize_apart(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
-    """Decide for each chain at the end of a window by its own draws alone: chains may be far apart still."""
-    return [_keep_apart(each, situation) for each in findings]
-
-
-def _keep_apart(own: Findings, situation: Situation) -> Decision:
-    """A chain's own new standardization, if any, and in new coordinates a new start for the time to a U-turn."""
-    stage = situation.stage
-    standardization = by_own_draws(own, stage.scale, counts_cost=situation.counts_cost)
-    log_time, log_process_time, event_rate = own.log_time, own.log_process_time, None
-    if standardization is not None and situation.tunes_event_rate:
-        log_time, log_process_time, event_rate = _first_times(situation)
+def _as_before(own: Findings, situation: Situation) -> Decision:
+    """A chain goes on for itself."""
     return Decision(
         next_stage=situation.stage_index + 1,
         is_agreed=False,
         is_lost=own.is_lost,
         host=None,
-        standardization=standardization,
+        standardization=None,
         moments=None,
-        log_time=log_time,
-        log_process_time=log_process_time,
-        event_rate=event_rate,
+        log_time=own.log_time,
+        log_process_time=own.log_process_time,
+        event_rate=None,
         integrator=situation.integrator,
         trajectory_step=None,
         length_tuner=None,

@@ -8,9 +8,8 @@
     time to a U-turn tuned in 6, 7     |                | in round 1            | tuned
                                        |                | step, momentum decorrelation time | step
     a chain goes back to a far higher log density that it has seen after 5 and 6
-    directions: each chain's own after 3, 4, 5, 6, if far off; of all chains after 7 and after each round
     chains pool ----------------------^ after 7        ^ after it    ^ after each round     ^ after it
-    and after 5 and 6 if the directions of all chains' draws are far off
+    and after 3, 4, 5, 6, if all draws together show directions that are far off; directions change where chains pool
 
 `*` hot windows (from `FEWEST_DRAWS_TO_HEAT` draws of warm-up on). Rounds left are skipped once the chains agree,
 after two at the earliest. Where they agree after the windows already, these two have 3 %, and settling tunes the
@@ -120,7 +119,6 @@ def practical_stages(
             explores=number not in _HOT_WINDOWS,
             looks_back=max(_HOT_WINDOWS) < number < len(windows) - 1,
             pools=number == len(windows) - 1,
-            shares_directions=finds_directions and max(_HOT_WINDOWS) < number < len(windows) - 1,
             scale=_window_rule(number, tuner, finds_directions),
             event_rate=event_rate(number >= len(windows) - 2),
         )

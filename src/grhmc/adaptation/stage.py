@@ -125,9 +125,8 @@ class Stage:
     tune_step, tune_length : bool
         Tune the step of the discrete process, and the length of its trajectories, which changes at the stage's end.
     pools : bool
-        At its end chains wait for one another and pool what they have found (`grhmc.adaptation.pooling`).
-    shares_directions : bool
-        They do so only if the directions that all draws show are far from the present ones.
+        At its end chains wait for one another and pool what they have found (`grhmc.adaptation.pooling`). False: where
+        directions are sought, they do so only if those that all draws show are far from the present ones.
     round : int
         Rounds count from 1, and those that are left are skipped once the chains agree; 0: no round.
     """
@@ -147,7 +146,6 @@ class Stage:
     tune_step: bool = False
     tune_length: bool = False
     pools: bool = False
-    shares_directions: bool = False
     round: int = 0
     scale: ScaleRule = field(default_factory=ScaleRule)
     event_rate: EventRateRule = field(default_factory=EventRateRule)

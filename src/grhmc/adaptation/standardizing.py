@@ -21,9 +21,9 @@ from grhmc.dynamics.standardization import is_diagonal
 
 
 def by_own_draws(own: Findings, rule: ScaleRule, *, counts_cost: bool) -> NewStandardization | None:
-    """What one chain's window suggests, before chains pool; None: nothing but what its scale tuner has done already.
+    """What a chain that does not pool has found; None: nothing but what its scale tuner has done already.
 
-    A window is short, its draws are dependent, and scale and directions go together. So they change only where the
+    A stage is short, its draws are dependent, and scale and directions go together. So they change only where the
     present ones are far off.
     """
     present = own.standardization

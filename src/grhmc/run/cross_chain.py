@@ -11,7 +11,7 @@ from functools import cache
 from threadpoolctl import ThreadpoolController
 
 from grhmc.adaptation.findings import Findings
-from grhmc.adaptation.pooling import Decision, Situation, pool, standardize_apart
+from grhmc.adaptation.pooling import Decision, Situation, pool
 from grhmc.adaptation.tuners.draw_sample import kept_draws
 from grhmc.adaptation.tuners.moments import forget
 from grhmc.adaptation.tuners.momentum_time import init_length_tuner
@@ -36,9 +36,8 @@ def adapt_across_chains(chains: Sequence[Chain]) -> None:
         tunes_event_rate=continuous.tunes_event_rate,
         rate_unit=continuous.typical_base_rate(first.model.dim),
     )
-    decide = pool if first.stage.pools or first.stage.shares_directions else standardize_apart
     with single_blas_thread():
-        decisions = decide([findings_of(chain) for chain in chains], situation)
+        decisions = pool([findings_of(chain) for chain in chains], situation)
     for chain, decision in zip(chains, decisions, strict=True):
         apply(chain, decision)
 
