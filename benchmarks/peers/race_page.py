@@ -126,7 +126,7 @@ def milliseconds(cell: Cell) -> str:
 
 def cells_of_each(cells: Cells) -> list[str]:
     """How many seeds every configuration has."""
-    lines = header("configuration", "three seeds", "two", "one", "none")
+    lines = header("configuration", "three seeds or more", "two", "one", "none")
     for sampler in (*PEERS, *(each for each in OURS if each.name in (DEFAULT, "grhmc_diagonal"))):
         seeds = Counter(cells[target][sampler.name].n_seeds if sampler.name in cells[target] else 0 for target in cells)
         more = sum(count for n_seeds, count in seeds.items() if n_seeds >= SEEDS)
