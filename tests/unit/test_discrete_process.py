@@ -202,7 +202,7 @@ def test_a_wall_is_rejected_not_crossed():
 
 @pytest.mark.filterwarnings("ignore::grhmc.SamplingWarning")  # heavy tails
 def test_trajectories_that_fail_in_a_funnel_are_followed_by_shorter_steps():
-    process = grhmc.Discrete(momentum="fresh")  # one trajectory per draw
+    process = grhmc.Discrete(momentum="fresh", target_accept=0.8)  # one trajectory per draw, many of which fail
     result = grhmc.sample(
         paper_target("F1").log_density(), metric="diagonal", process=process, seed=1, progress_bar=False
     )

@@ -12,7 +12,6 @@ import numpy as np
 from numba import types
 from numba.core import config
 from numba.extending import is_jitted
-from numba.np.numpy_support import carray
 
 from grhmc.density_pointer import (
     DENSITY_SIGNATURE,
@@ -32,6 +31,7 @@ from grhmc.models.user_data import (
     failing_position,
     fill_table,
     record_failure,
+    vectors_at,
 )
 from grhmc.models.variables import Names, Variable, check_dim, parse_names, shapes_by_name
 
@@ -205,16 +205,15 @@ def _compile(function: Any, item_types: tuple[types.Type, ...], code_of_exceptio
     wait_for_turn, end_turn = turn_functions(must_take_turns(function))
 
     @numba.njit
-    def call(q, gradient, user_data):
+    def call(dim, q_pointer, gradient_pointer, user_data):
+        q, gradient = vectors_at(dim, q_pointer, gradient_pointer)  # pyright: ignore[reportCallIssue]
         return function(q, gradient, *read_data(user_data))
 
     def density(dim, q_pointer, gradient_pointer, log_density_pointer, user_data):
-        q = carray(q_pointer, (dim,))
-        gradient = carray(gradient_pointer, (dim,))
         wait_for_turn()
         # Without this Numba would print the exception and return FINE. It costs less than 1 ns.
         try:
-            log_density = call(q, gradient, user_data)
+            log_density = call(dim, q_pointer, gradient_pointer, user_data)
         except Exception:
             end_turn()
             record_failure(dim, q_pointer, user_data)  # pyright: ignore[reportCallIssue]

@@ -126,9 +126,33 @@ def _read_item(context: Any, builder: Any, item_type: types.Type, words: list[An
     return words[0]
 
 
+_VECTOR = types.Array(types.float64, 1, "C")
+
+
+@intrinsic
+def vectors_at(_typing_context, dim, q_pointer, gradient_pointer):
+    """Q and its gradient as arrays without a reference count.
+
+    A function that takes arrays counts its references to them. Whether Numba finds that needless and leaves it out
+    depends on the processor, by what LLVM makes of the function for it.
+    """
+
+    def generate(context, builder, signature, arguments):
+        length, *pointers = arguments
+        arrays = [_array_at(context, builder, _VECTOR, pointer, [length]) for pointer in pointers]
+        return context.make_tuple(builder, signature.return_type, arrays)
+
+    return types.UniTuple(_VECTOR, 2)(dim, q_pointer, gradient_pointer), generate
+
+
 def _read_array(context: Any, builder: Any, array_type: types.Array, words: list[Any]) -> Any:
-    array = make_array(array_type)(context, builder)
     address, *lengths = words
+    element = context.get_data_type(array_type.dtype)
+    return _array_at(context, builder, array_type, builder.inttoptr(address, element.as_pointer()), lengths)
+
+
+def _array_at(context: Any, builder: Any, array_type: types.Array, pointer: Any, lengths: list[Any]) -> Any:
+    array = make_array(array_type)(context, builder)
     element = context.get_data_type(array_type.dtype)
     item_size = context.get_abi_sizeof(element)
     strides = []
@@ -138,7 +162,7 @@ def _read_array(context: Any, builder: Any, array_type: types.Array, words: list
         stride = builder.mul(stride, length)
     populate_array(
         array,
-        data=builder.inttoptr(address, element.as_pointer()),
+        data=pointer,
         shape=lengths,
         strides=strides,
         itemsize=item_size,
