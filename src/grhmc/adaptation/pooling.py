@@ -17,7 +17,7 @@ import numpy as np
 from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
 from grhmc.adaptation.found_times import still_count
-from grhmc.adaptation.low_rank import NewStandardization
+from grhmc.adaptation.low_rank import LowRank, NewStandardization
 from grhmc.adaptation.pooled_scale import pool_crossing_scales, pool_moments
 from grhmc.adaptation.stage import FEWEST_ROUNDS, Stage
 from grhmc.adaptation.standardizing import by_own_draws, directions_together, directions_within_chains
@@ -128,9 +128,7 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
             news = [
                 by_own_draws(own, stage.scale, counts_cost=situation.counts_cost)
                 if new is None
-                else None
-                if factor is None
-                else new._replace(factor=factor)
+                else _with_directions(new, factor)
                 for own, new in zip(findings, news, strict=True)
             ]
             is_agreed = is_agreed and not is_new_metric
@@ -167,6 +165,11 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
         )
         for chain in range(n_chains)
     ]
+
+
+def _with_directions(new: NewStandardization, factor: LowRank | None) -> NewStandardization | None:
+    """A new scale with directions; None where those that chains have in common stay, with their scale."""
+    return None if factor is None else new._replace(factor=factor)
 
 
 def _as_before(own: Findings, situation: Situation) -> Decision:

@@ -157,7 +157,7 @@ class Stage:
 
     @property
     def is_window(self) -> bool:
-        """One of those that lead each chain for itself from its start into the bulk."""
+        """One of those that lead chains from their starts into the bulk."""
         return self.is_hot or self.explores
 
     @property

@@ -131,7 +131,7 @@ _VECTOR = types.Array(types.float64, 1, "C")
 
 @intrinsic
 def vectors_at(_typing_context, dim, q_pointer, gradient_pointer):
-    """Q and its gradient as arrays without a reference count.
+    """The position and the gradient as arrays without a reference count.
 
     A function that takes arrays counts its references to them. Whether Numba finds that needless and leaves it out
     depends on the processor, by what LLVM makes of the function for it.
