@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from grhmc import Outcome
+from grhmc import LogDensity, Outcome
 from grhmc.adaptation.pooling import Situation
+from grhmc.adaptation.stage import Stage
 from grhmc.models.analytic import independent_normals
 from grhmc.run.cross_chain import adapt_across_chains
 from kernel_helpers import make_chains, run_settings
@@ -16,14 +18,20 @@ SD = np.array([1.0, 0.1, 10.0])
 NORMALS = independent_normals(SD).log_density()
 
 
-def waiting_chains(n_chains: int, **settings: Any) -> list[Any]:
-    """Chains that have come to where they pool for the first time."""
+def waiting_chains(
+    n_chains: int,
+    *,
+    model: LogDensity = NORMALS,
+    waits_at: Callable[[Stage], bool] = lambda stage: stage.pools,
+    **settings: Any,
+) -> list[Any]:
+    """Chains of a model in three dimensions that wait at a stage's end, by default the first where they always pool."""
     chains = make_chains(
-        NORMALS,
+        model,
         run_settings(dim=3, tune=1000, chains=n_chains, event_rate="tuned", sample_interval=None, **settings),
     )
     advance_until_they_wait(chains)
-    while not chains[0].stage.pools:
+    while not waits_at(chains[0].stage):
         adapt_across_chains(chains)
         advance_until_they_wait(chains)
     return chains

@@ -17,7 +17,6 @@ from grhmc.adaptation.tuners.step_size import longest_step
 from grhmc.dynamics.standardization import to_parameters
 from grhmc.models.analytic import gaussian, independent_normals, paper_target
 from grhmc.run.cross_chain import adapt_across_chains, findings_of
-from kernel_helpers import make_chains, run_settings
 from waiting_chains import NORMALS, SD, advance_until_they_wait, situation_of, waiting_chains
 
 # What a run warns of is not the question here.
@@ -249,17 +248,13 @@ def test_the_time_to_a_u_turn_is_found_anew_where_the_metric_changes(kind: Any) 
 
 def chains_in_windows() -> list[Any]:
     """Two chains that wait at the end of the fourth window, and have pooled after the third."""
-    settings = run_settings(dim=3, tune=1000, chains=2, scale="geo", event_rate="tuned", sample_interval=None)
-    chains = make_chains(CORRELATED.log_density(), settings)
-    advance_until_they_wait(chains)
-    adapt_across_chains(chains)
-    advance_until_they_wait(chains)
-    assert not chains[0].stage.pools
-    return chains
+    model = CORRELATED.log_density()
+    return waiting_chains(2, model=model, scale="geo", waits_at=lambda stage: stage.name == "window 4")
 
 
 def test_directions_that_are_far_off_are_shared_before_the_windows_end() -> None:
     chains = chains_in_windows()
+    assert not chains[0].stage.pools
     own = [findings_of(chain) for chain in chains]
     for each in own:
         each.standardization.rank[:] = 0  # as if none had found any
@@ -303,12 +298,7 @@ def test_what_chains_saw_together_before_counts_once() -> None:
 
 def chains_with_directions() -> tuple[list[Any], list[Any]]:
     """Two chains that wait at the end of the first round, with the same directions; and what they bring."""
-    settings = run_settings(dim=3, tune=1000, chains=2, scale="geo", event_rate="tuned", sample_interval=None)
-    chains = make_chains(CORRELATED.log_density(), settings)
-    advance_until_they_wait(chains)
-    while chains[0].stage.round == 0:
-        adapt_across_chains(chains)
-        advance_until_they_wait(chains)
+    chains = waiting_chains(2, model=CORRELATED.log_density(), scale="geo", waits_at=lambda stage: stage.round > 0)
     return chains, [findings_of(chain) for chain in chains]
 
 

@@ -125,6 +125,8 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
             factor, is_new_metric = directions_together(
                 together, pooled.scale, stage.scale.tuner, counts_cost=situation.counts_cost
             )
+            if not stage.pools and not is_new_metric:
+                return [_as_before(each, situation) for each in findings]
             news = [
                 by_own_draws(own, stage.scale, counts_cost=situation.counts_cost)
                 if new is None
@@ -132,8 +134,6 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
                 for own, new in zip(findings, news, strict=True)
             ]
             is_agreed = is_agreed and not is_new_metric
-    if not stage.pools and not is_new_metric:
-        return [_as_before(each, situation) for each in findings]
     present = [_at_host(each, host) for each, host in zip(findings, hosts, strict=True)]
     counted = still_count(present, news, lost)
     is_agreed = is_agreed and bool(counted)

@@ -313,6 +313,8 @@ class Chain:
             self._begin_trajectories(step, has_tuned_length)
             if stage.tune_step:
                 process.step_tuner = init_step_tuner(step)
+        if stage.is_hot:
+            self.hot_start = max(self.hot_start, float(path.log_density[0]))
         factor_before = process.settings.momentum_factor[0]
         self._write_settings(stage, step)
         cursors.stage_start_time = path.time[0]
@@ -348,8 +350,6 @@ class Chain:
     def _write_settings(self, stage: Stage, trajectory_step: float) -> None:
         """Write the kernel's settings, all of them."""
         path, counters = self.process.path[0], self.process.counters[0]
-        if stage.is_hot:
-            self.hot_start = max(self.hot_start, float(path.log_density))
         start = StageStart(
             dim=self.model.dim,
             integrator=self.integrator,
