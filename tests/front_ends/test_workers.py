@@ -20,8 +20,8 @@ DATA = np.array([1.0, 2.5, 3.0, 0.5])
 def assert_same_on_workers(model: grhmc.LogDensity, monkeypatch: pytest.MonkeyPatch) -> None:
     """Send out chains several times to a process, and compare."""
     monkeypatch.setattr(remote, "_BYTES_OF_DRAWS", 8 * model.dim * 50)
-    in_threads = sample(model)
-    on_workers = sample(model, executor="processes")
+    in_threads = sample(model, draws=400)
+    on_workers = sample(model, draws=400, executor="processes")
     np.testing.assert_array_equal(draws_of(in_threads), draws_of(on_workers))
     for name, values in in_threads["posterior"].data_vars.items():
         np.testing.assert_array_equal(values, on_workers["posterior"][name])

@@ -76,16 +76,29 @@ def test_statistics_say_what_happened_to_each_trajectory():
     np.testing.assert_allclose(statistics["lp"], lp, rtol=1e-12)
 
 
+def tuned_by_leapfrog(model, target, seed):
+    """The mean acceptance while sampling, and the tuned step."""
+    process = grhmc.Discrete(target_accept=target, integrator="leapfrog")
+    result = grhmc.sample(model, process=process, tune=3000, seed=seed, progress_bar=False, diagnose=False)
+    steps = result["tuning"]["step_size"].to_numpy()
+    return result["sample_stats"]["acceptance_rate"].to_numpy().mean(), steps.mean()
+
+
 def test_the_step_is_tuned_to_the_acceptance_asked_for():
     model = independent_normals(np.ones(50)).log_density()
     steps = {}
-    for target in (0.6, 0.9):
-        process = grhmc.Discrete(target_accept=target, integrator="leapfrog")
-        result = grhmc.sample(model, process=process, tune=3000, seed=2, progress_bar=False)
-        acceptance = result["sample_stats"]["acceptance_rate"].to_numpy().mean()
+    for target in (0.7, 0.9):
+        acceptance, steps[target] = tuned_by_leapfrog(model, target, seed=2)
         assert abs(acceptance - target) < 0.06
-        steps[target] = result["tuning"]["step_size"].to_numpy().mean()
-    assert steps[0.6] > 1.1 * steps[0.9]
+    assert steps[0.7] > 1.1 * steps[0.9]
+
+
+def test_the_acceptance_is_higher_where_a_posterior_has_narrow_places():
+    even, funnel = independent_normals(np.ones(50)).log_density(), paper_target("F1").log_density()
+    acceptances = [[tuned_by_leapfrog(model, 0.7, seed)[0] for seed in (1, 2, 3)] for model in (even, funnel)]
+    of_even, of_funnel = np.mean(acceptances, axis=1)
+    assert abs(of_even - 0.7) < 0.04
+    assert of_funnel > of_even + 0.03
 
 
 def autoregression(coefficient, n, rng):
@@ -138,6 +151,21 @@ def test_draws_are_half_an_autocorrelation_time_apart_within_bounds():
     assert spacing_of_draws(tuner, 0.01) == CLOSEST_DRAWS
     assert spacing_of_draws(tuner, 1.0) == FURTHEST_DRAWS
     assert spacing_of_draws(init_length_tuner(1), 1.0) == CLOSEST_DRAWS
+
+
+def test_the_largest_of_many_autocorrelation_times_is_not_taken_at_its_word():
+    of_chance, as_estimated, of_slow = [], [], []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        series = np.column_stack([autoregression(0.3, 160, rng) for _ in range(100)])  # times of 1.9
+        tuner = observed(series)
+        of_chance.append(spacing_of_draws(tuner, 0.5))
+        as_estimated.append(0.25 * autocorrelation_times(tuner).max())
+        series[:, 0] = autoregression(0.9, 160, rng)  # a time of 19
+        of_slow.append(spacing_of_draws(observed(series), 0.2))
+    assert np.mean(as_estimated) > 0.7
+    assert np.mean(of_chance) < 0.55  # 0.47 is right, and 0.5 the smallest
+    assert np.mean(of_slow) > 0.75  # 1.9 is right, and less costs nothing per gradient
 
 
 def test_a_slow_posterior_has_more_trajectories_between_its_draws():

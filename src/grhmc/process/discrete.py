@@ -32,7 +32,7 @@ from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.phase import StepEnd, remember, return_to, reverse
 from grhmc.events.random_numbers import exponential, uniform
 from grhmc.events.refreshment import refresh_momentum
-from grhmc.process.path import RAISED_OUTCOME, RUNNING, attempt, follow_to_u_turn, look_for_u_turn, start_path
+from grhmc.process.path import RAISED_OUTCOME, RUNNING, attempt, follow_to_u_turn, look_for_u_turn, note_start
 from grhmc.process.recording import average_draw, mark_counters, move_on, record_history, record_state
 from grhmc.process.state import Process, Records
 from grhmc.process.tuning_steps import change_scale_at_event
@@ -54,6 +54,10 @@ MOST_STEPS = 1024
 
 HOPELESS_ENERGY_ERROR = 10.0
 """Rise of the energy along a trajectory that makes it hopeless."""
+
+ROUGH_ENERGY_ERROR, ROUGH_ACCEPTANCE = 3.0, -1.0
+"""What a trajectory counts as when its step is tuned, if its energy rises by so much at its end or it was retried. The
+mean acceptance says little of narrow places, where steps are far too long, if there are many others."""
 
 DIVERGENCE_THRESHOLD = 1000.0
 """Energy error at which, even by the shortest steps, it is given up and counted; Stan's."""
@@ -94,7 +98,7 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
     duration = path.trajectory_step * (1.0 + JITTER * (2.0 * uniform(process.rng) - 1.0))
     n_steps, kept = plan_trajectory(process, duration)
     refresh_momentum(settings.law, kept, step.momentum, process.scratch[0], process.rng)
-    start_path(process)
+    note_start(process)
     if (counters.n_events + 1) % _FOLLOWED != 0:
         path.searching_u_turn = 0
     start = StepEnd(path.log_density, path.kinetic_energy)
@@ -126,7 +130,8 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         path.log_density, path.kinetic_energy = start.log_density, start.kinetic_energy
     is_long = path.trajectory_step > SHORT_STEP * settings.largest_trajectory_step
     if settings.tune_step == 1 and (is_long or not (met_jump or np.isnan(error))):
-        observe(process.step_tuner, 0, settings.target_acceptance - (acceptance if step_division == 1 else 0.0))
+        is_rough = settings.largest_step_division > 1 and (step_division > 1 or error > ROUGH_ENERGY_ERROR)
+        observe(process.step_tuner, 0, settings.target_acceptance - (ROUGH_ACCEPTANCE if is_rough else acceptance))
         path.trajectory_step = min(np.exp(process.step_tuner.log_value[0]), settings.largest_trajectory_step)
     if settings.tune_event_rate == 1:
         path.refreshment_time = settings.u_turns_per_refreshment * np.exp(process.rate_tuner.log_process_time[0])

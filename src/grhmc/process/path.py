@@ -60,9 +60,16 @@ def place(process: Process, point: np.ndarray, step_size: float) -> int:
 
 @kernel
 def start_path(process: Process) -> None:
-    """Begin a path at the present state: draw when its event falls due and note energy and state."""
-    path, settings, step = process.path[0], process.settings[0], process.step
+    """Begin a path at the present state: draw when its event falls due, and note where it starts."""
+    path = process.path[0]
     path.remaining = exponential(process.rng) / path.event_rate
+    note_start(process)
+
+
+@kernel
+def note_start(process: Process) -> None:
+    """Note the time, the energy and the state with which a path or a trajectory starts."""
+    path, settings, step = process.path[0], process.settings[0], process.step
     path.rate_integral = 0.0
     path.start_time = path.time
     path.kinetic_energy = kinetic_energy(step.momentum)

@@ -33,7 +33,7 @@ SYMPLECTIC_INTEGRATORS = ("splitting", "leapfrog")
 DEFAULT_TOLERANCES = {"splitting": 0.05, "rkn43": 0.015, "rkn64": 0.001, "leapfrog": 0.15}
 """Largest local error per step, in standardized units, by integrator."""
 
-DEFAULT_TARGET_ACCEPT = {"splitting": 0.93, "leapfrog": 0.9}
+DEFAULT_TARGET_ACCEPT = {"splitting": 0.85, "leapfrog": 0.8}
 """Mean acceptance of the discrete process's trajectories, by integrator."""
 
 TARGET_CROSSING_TIME = math.pi

@@ -40,13 +40,14 @@ class Discrete:
     Attributes
     ----------
     target_accept : float or None
-        Mean acceptance that the step is tuned to, in (0, 1). None: the integrator's default, 0.93 or 0.9.
+        Mean acceptance that the step is tuned to, in (0, 1); a trajectory whose energy rises by more than 3 counts as
+        −1, so that steps are shorter where a posterior has narrow places. None: the integrator's default, 0.85 or 0.8.
     momentum : {"persistent", "fresh"}
         Persistent: refreshed in part before each of many short trajectories, and reversed where one is rejected. Fresh:
         drawn anew for each trajectory, whose length is random.
     integrator : {"auto", "splitting", "leapfrog"}
-        Two-stage minimal-norm splitting, or leapfrog. Auto: the one that goes further per gradient, as rounds of the
-        warm-up find; the splitting where the warm-up has none.
+        Two-stage minimal-norm splitting, or leapfrog. Auto: leapfrog where it goes a quarter further per gradient, as
+        rounds of the warm-up find; the splitting elsewhere, and where the warm-up has no rounds.
     length_law : {"uniform", "exponential"}
         Of a trajectory with a fresh momentum: uniform between 0 and twice its mean, or exponential.
     u_turns_per_refreshment : float or None

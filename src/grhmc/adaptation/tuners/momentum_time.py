@@ -106,13 +106,23 @@ def length_change(tuner: LengthTuner) -> float:
 def spacing_of_draws(tuner: LengthTuner, u_turns_per_trajectory: float) -> float:
     """Time between draws over that to a U-turn, such that a draw is worth about half an independent one or more.
 
-    Half the largest autocorrelation time that is known, but from `CLOSEST_DRAWS` to `FURTHEST_DRAWS`.
+    Half the largest autocorrelation time that is known, less what chance adds to a largest one, but from
+    `CLOSEST_DRAWS` to `FURTHEST_DRAWS`: draws too close lose nothing per gradient, those too far apart do.
     `u_turns_per_trajectory` is the time from one draw to the next that `tuner` has seen.
     """
     times = autocorrelation_times(tuner)
-    largest = times[np.isfinite(times)].max(initial=0.0)
+    largest = times[np.isfinite(times)].max(initial=0.0) / _excess_of_largest(tuner)
     spacing = _AUTOCORRELATION_TIMES_PER_DRAW * largest * u_turns_per_trajectory
     return float(np.clip(spacing, CLOSEST_DRAWS, FURTHEST_DRAWS))
+
+
+def _excess_of_largest(tuner: LengthTuner) -> float:
+    """The factor by which the largest of all autocorrelation times is expected to be too large, by chance.
+
+    The logarithm of an autoregression's time is twice the inverse hyperbolic tangent of its correlation, whose standard
+    error is 1/√n (Fisher's transformation); the largest of m normal numbers is about √(2 log m).
+    """
+    return float(np.exp(2.0 * np.sqrt(2.0 * np.log(tuner.total.size) / max(tuner.n_terms[1], 1))))
 
 
 _LARGEST_CORRELATION = 0.999
