@@ -168,6 +168,12 @@ def test_the_largest_of_many_autocorrelation_times_is_not_taken_at_its_word():
     assert np.mean(of_slow) > 0.75  # 1.9 is right, and less costs nothing per gradient
 
 
+def test_one_excursion_into_a_tail_does_not_make_a_coordinate_slow():
+    series = np.random.default_rng(1).standard_normal((400, 1))
+    series[100:103] = 30.0
+    assert autocorrelation_times(observed(series))[1, 0] < 2.0  # 3.3 if its square counted in full
+
+
 def test_a_slow_posterior_has_more_trajectories_between_its_draws():
     n_events = {}
     for correlation in (0.0, 0.98):

@@ -36,11 +36,14 @@ LENGTH_RANGES = {"persistent": LengthRange(0.7, 0.1, 2.5), "fresh": LengthRange(
 CLOSEST_DRAWS, FURTHEST_DRAWS = 0.5, 2.0
 """Time between draws of trajectories with persistent momenta, over the time to a U-turn."""
 
+LARGEST_SQUARE = 9.0
+"""What the square of a standardized position counts as at most: one excursion into a long tail would decide alone."""
+
 _AUTOCORRELATION_TIMES_PER_DRAW = 0.5
 
 
 class LengthTuner(NamedTuple):
-    """Sums over draws of each standardized coordinate (row 0) and of its square (row 1); arrays have shape (2, dim).
+    """Sums over draws of each standardized coordinate (row 0) and of its square, at most 9 (row 1); shape (2, dim).
 
     Attributes
     ----------
@@ -82,7 +85,7 @@ def observe_position(tuner: LengthTuner, position: np.ndarray) -> None:
             tuner.total_of_second_products[row, k] += value * tuner.before_previous[row, k]
             tuner.before_previous[row, k] = tuner.previous[row, k]
             tuner.previous[row, k] = value
-            value *= value
+            value = min(value * value, LARGEST_SQUARE)
 
 
 def add_up(tuners: Sequence[LengthTuner]) -> LengthTuner:
