@@ -97,7 +97,7 @@ class Dynamics:
 
     def attempt(self, duration: float) -> tuple[int, int, StepEnd, float]:
         """Code, gradients, what is known of the end, and local error of one attempt."""
-        return attempt_step(self.tableau, self.density, self.standardization, self.step, duration)
+        return attempt_step(self.tableau, self.density, self.standardization, self.step, duration, True)
 
     def advance(self, duration: float, n_steps: int = 1) -> None:
         """Take steps of fixed size."""

@@ -24,6 +24,7 @@ def attempt_step(
     standardization: Standardization,
     step: Step,
     duration: float,
+    wants_error: bool,
 ) -> tuple[int, int, StepEnd, float]:
     """Integrate q̄'' = F S g(m + S F q̄) over `duration` from the start of `step`; writes its end and its later stages.
 
@@ -41,6 +42,7 @@ def attempt_step(
     error : float
         The largest local error over coordinates, of standardized position and momentum, or NaN if there is one. A
         maximum, not a root mean square: in many dimensions an average hides the error of a few stiff directions.
+        0 if it is not wanted and the method has few stages.
     """
     matrix, nodes = tableau.matrix, tableau.nodes
     position, momentum, forces = step.position, step.momentum, step.stage_forces
@@ -63,6 +65,9 @@ def attempt_step(
             return code, i, StepEnd(log_density, np.inf), np.inf
     rows = _stage_rows(forces, n_stages)
     weights = _stage_weights(tableau.velocity_weights, n_stages, duration)
+    if n_stages <= _FEW and not wants_error:
+        twice_kinetic = _kick_few(momentum, rows, weights, step.end_momentum)
+        return code, n_stages - 1, StepEnd(log_density, 0.5 * twice_kinetic), 0.0
     in_momentum = _stage_weights(tableau.velocity_error_weights, n_stages, duration)
     in_position = _stage_weights(tableau.position_error_weights, n_stages, square)
     if n_stages <= _FEW:
@@ -157,6 +162,18 @@ _MAGNITUDE_BITS = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 
 
 @array_kernel
+def _kick_few(momentum: np.ndarray, rows: _Rows, weights: _RowWeights, end_momentum: np.ndarray) -> float:
+    """Write momentum + Σ w_i f_i to `end_momentum`; returns its squared length."""
+    f, g, h = rows[0], rows[1], rows[2]
+    square = 0.0
+    for k in range(end_momentum.shape[0]):
+        new = momentum[k] + weights[0] * f[k] + weights[1] * g[k] + weights[2] * h[k]
+        end_momentum[k] = new
+        square += new * new
+    return square
+
+
+@array_kernel
 def _finish_few(
     momentum: np.ndarray,
     rows: _Rows,
@@ -165,7 +182,7 @@ def _finish_few(
     in_position: _RowWeights,
     end_momentum: np.ndarray,
 ) -> tuple[float, float]:
-    """Write momentum + Σ w_i f_i to `end_momentum`; returns its squared length and the largest error."""
+    """`_kick_few`, which also returns the largest error."""
     f, g, h = rows[0], rows[1], rows[2]
     square, largest = 0.0, np.int64(0)
     for k in range(end_momentum.shape[0]):

@@ -119,7 +119,7 @@ def cut_step(process: Process, duration: float, fraction: float) -> tuple[int, S
     """
     path, counters, step = process.path[0], process.counters[0], process.step
     if not is_as_good_as_steps(process.tableau):
-        code, end, _ = attempt(process, fraction * duration)
+        code, end, _ = attempt(process, fraction * duration, wants_error=False)
     else:
         position_at(step, duration, fraction, process.scratch[0])
         momentum_at(step, duration, fraction, process.scratch[1])

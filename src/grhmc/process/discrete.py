@@ -181,7 +181,7 @@ def whole_steps(length: float, duration: float) -> int:
     return int(min(max(np.floor(length / duration + 0.5), 1.0), float(MOST_STEPS)))
 
 
-@inner_kernel
+@kernel
 def follow_in_enough_steps(process: Process, duration: float, n_steps: int) -> tuple[float, int]:
     """Follow a trajectory; again from its start with steps of half the size while it is hopeless.
 
@@ -227,7 +227,7 @@ def follow_trajectory(process: Process, duration: float, n_steps: int, is_last: 
     error = highest = 0.0
     path.largest_energy_change = path.energy_variation = 0.0
     for _ in range(n_steps):
-        code, end, _ = attempt(process, duration)
+        code, end, _ = attempt(process, duration, wants_error=False)
         if code == EXCEPTION:
             return -np.inf
         if code != FINE:
@@ -289,7 +289,7 @@ def observe_trajectory(process: Process, error: float, acceptance: float, step_d
     cursors.trajectory_index += 1
 
 
-@inner_kernel
+@kernel
 def record_trajectories(process: Process, records: Records) -> int:
     """Write the draw that trajectories have led to, and add it to the averages. Returns the users' functions' code."""
     path, cursors, settings = process.path[0], process.cursors[0], process.settings[0]

@@ -80,11 +80,11 @@ def note_start(process: Process) -> None:
     remember(step, process.path_start)
 
 
-@inner_kernel
-def attempt(process: Process, duration: float) -> tuple[int, StepEnd, float]:
-    """`attempt_step` on a process, its gradients counted: compiled once, for all who take steps."""
+@kernel
+def attempt(process: Process, duration: float, wants_error: bool) -> tuple[int, StepEnd, float]:
+    """`attempt_step` on a process, its gradients counted."""
     code, n_gradients, end, error = attempt_step(
-        process.tableau, process.density, process.standardization, process.step, duration
+        process.tableau, process.density, process.standardization, process.step, duration, wants_error
     )
     path, counters = process.path[0], process.counters[0]
     counters.n_gradients += n_gradients
@@ -104,7 +104,7 @@ def note_highest(process: Process, log_density: float) -> None:
 def try_step(process: Process, duration: float) -> tuple[int, StepEnd]:
     """Attempt a step, judge its error and set the size of the next; updates the step's end, path and counters."""
     path, counters, settings = process.path[0], process.counters[0], process.settings[0]
-    code, end, error = attempt(process, duration)
+    code, end, error = attempt(process, duration, wants_error=True)
     if code == EXCEPTION:
         return RAISED, end
     if code != FINE or not np.isfinite(error):

@@ -73,7 +73,7 @@ def record_step(process: Process, records: Records, duration: float, end: StepEn
     return 0, integrated
 
 
-@inner_kernel
+@kernel
 def record_state(process: Process, records: Records, row: int, acceptance: float, step_size: float) -> None:
     """Write the present state as a draw, with its statistics."""
     path, step = process.path[0], process.step
@@ -84,7 +84,7 @@ def record_state(process: Process, records: Records, row: int, acceptance: float
     records.statistics[row, ACCEPTANCE_RATE] = acceptance
 
 
-@inner_kernel
+@kernel
 def average_draw(process: Process, records: Records) -> int:
     """Add the present state to the averages and close the interval if it ends with this draw, the last one made.
 
@@ -250,7 +250,7 @@ def _close_interval(process: Process, records: Records) -> None:
     reset_integrals(integrals)
 
 
-@inner_kernel
+@kernel
 def mark_counters(process: Process) -> None:
     """Remember the counters at this draw."""
     counters, cursors = process.counters[0], process.cursors[0]
@@ -274,12 +274,16 @@ def observe_energy(process: Process, end: StepEnd) -> None:
         counters.n_diverging += 1
 
 
-@inner_kernel
+@kernel
 def record_history(process: Process, records: Records) -> None:
     """Write a row of tuning history when one is due; updates `records` and the cursors."""
+    if process.settings[0].history_spacing > 0.0:
+        _record_history_if_due(process, records)
+
+
+@inner_kernel
+def _record_history_if_due(process: Process, records: Records) -> None:
     path, counters, cursors, settings = process.path[0], process.counters[0], process.cursors[0], process.settings[0]
-    if settings.history_spacing == 0.0:
-        return
     row = cursors.history_index
     if row >= records.history_time.shape[0]:
         return
