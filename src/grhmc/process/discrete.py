@@ -27,9 +27,10 @@ from grhmc.adaptation.tuners.dual_averaging import observe
 from grhmc.adaptation.tuners.moments import observe_draw
 from grhmc.adaptation.tuners.momentum_time import observe_position
 from grhmc.adaptation.tuners.scale_from_moments import FIXED
-from grhmc.adaptation.tuners.step_size import SHORT_STEP
+from grhmc.adaptation.tuners.step_size import LARGEST_STEP_PER_U_TURN, SHORT_STEP
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.phase import StepEnd, remember, return_to, reverse
+from grhmc.dynamics.splitting_kick import constant_energy_kick, has_kick, set_kick
 from grhmc.events.random_numbers import exponential, uniform
 from grhmc.events.refreshment import refresh_momentum
 from grhmc.process.path import RAISED_OUTCOME, RUNNING, attempt, follow_to_u_turn, look_for_u_turn, note_start
@@ -48,6 +49,9 @@ LENGTH_PER_MEMORY = 0.4
 
 LONGEST_PER_U_TURN = 0.6
 """And the longest over the time to a U-turn: one that is about as long reverses positions, and squares never change."""
+
+HALF_PERIOD_SHARE = np.pi * LARGEST_STEP_PER_U_TURN
+"""The longest step in radians of a coordinate whose half period is the time to a U-turn."""
 
 MOST_STEPS = 1024
 """Of one trajectory."""
@@ -212,6 +216,8 @@ def follow_in_enough_steps(process: Process, duration: float, n_steps: int) -> t
 def follow_trajectory(process: Process, duration: float, n_steps: int, is_last: bool) -> float:
     """Take equal steps; the last one's end becomes the present state.
 
+    The splitting's kick is that with which coordinates whose half period is the time to a U-turn keep their energy.
+
     A trajectory is hopeless if its energy rises above that at its start or at its end by `HOPELESS_ENERGY_ERROR`: the
     same whichever way it is followed. One that is the last to be tried is left to the Metropolis test, but for errors
     above the divergence threshold.
@@ -223,6 +229,9 @@ def follow_trajectory(process: Process, duration: float, n_steps: int, is_last: 
         hopeless trajectory, the rise that makes it so.
     """
     path, counters = process.path[0], process.counters[0]
+    if has_kick(process.tableau):
+        angle = HALF_PERIOD_SHARE * duration / process.settings[0].largest_trajectory_step
+        set_kick(process.tableau, constant_energy_kick(angle))
     largest = DIVERGENCE_THRESHOLD if is_last else HOPELESS_ENERGY_ERROR
     error = highest = 0.0
     path.largest_energy_change = path.energy_variation = 0.0

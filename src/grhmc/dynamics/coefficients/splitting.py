@@ -13,6 +13,8 @@ literature:
   leading error term for general forces, that is for short steps.
 - (3 - √3)/6 = 0.2113249 makes the velocity's h³ error from f'(f) vanish; close to the first.
 
+The default process chooses b for each step instead (`grhmc.dynamics.splitting_kick`).
+
 b = 1/4 is two velocity Verlet steps of h/2. At b = 1/6 the kicks are Simpson's weights, so the
 error estimate vanishes.
 
