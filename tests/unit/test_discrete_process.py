@@ -164,8 +164,8 @@ def test_the_largest_of_many_autocorrelation_times_is_not_taken_at_its_word():
         series[:, 0] = autoregression(0.9, 160, rng)  # a time of 19
         of_slow.append(spacing_of_draws(observed(series), 0.2))
     assert np.mean(as_estimated) > 0.7
-    assert np.mean(of_chance) < 0.55  # 0.47 is right, and 0.5 the smallest
-    assert np.mean(of_slow) > 0.75  # 1.9 is right, and less costs nothing per gradient
+    assert np.mean(of_chance) < 0.65  # 0.47 is right, and 0.5 the smallest
+    assert np.mean(of_slow) > 1.0  # 1.9 is right, and less costs nothing per gradient
 
 
 def test_one_excursion_into_a_tail_does_not_make_a_coordinate_slow():
