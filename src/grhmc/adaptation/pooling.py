@@ -30,7 +30,7 @@ from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
 _PREFERENCE = 1.25
 # Leapfrog must go further than the splitting by so much: more of its trajectories are rejected, each of which turns a
-# chain around. Twenty targets: leapfrog is better above a ratio of 1.25 to 1.4, the splitting below 1.15 to 1.3.
+# chain around. On twenty targets it has more effective draws from a ratio of 1.36 on, the splitting below 1.25.
 
 
 @dataclass(frozen=True)
