@@ -44,6 +44,7 @@ def test_a_kick_that_is_set_makes_the_tableau_of_that_kick():
     arrays, expected = SPLITTING.to_arrays(), splitting_tableau(0.2).to_arrays()
     set_kick(arrays, 0.2)
     np.testing.assert_allclose(arrays.matrix, expected.matrix, rtol=1e-14)
+    np.testing.assert_allclose(arrays.position_weights, expected.position_weights, rtol=1e-14)
     np.testing.assert_allclose(arrays.velocity_weights, expected.velocity_weights, rtol=1e-14)
     assert has_kick(arrays)
 

@@ -40,7 +40,7 @@ class TableauArrays(NamedTuple):
     matrix : ndarray, shape (n_stages, n_stages)
         a, strictly lower triangular.
     position_weights : ndarray, shape (n_stages,)
-        b, the last row of `matrix`.
+        b, the last row of `matrix`: a view of it.
     velocity_weights : ndarray, shape (n_stages,)
         b'.
     position_error_weights, velocity_error_weights : ndarray, shape (n_stages,)
@@ -157,7 +157,7 @@ class NystromTableau:
         return TableauArrays(
             nodes=_to_array(self.nodes),
             matrix=matrix,
-            position_weights=_to_array(self.position_weights),
+            position_weights=matrix[-1],
             velocity_weights=_to_array(self.velocity_weights),
             position_error_weights=_to_array(self.position_error_weights),
             velocity_error_weights=_to_array(self.velocity_error_weights),

@@ -34,7 +34,7 @@ DEFAULT_TOLERANCES = {"splitting": 0.05, "rkn43": 0.015, "rkn64": 0.001, "leapfr
 """Largest local error per step, in standardized units, by integrator."""
 
 DEFAULT_TARGET_ACCEPT = {"splitting": 0.85, "leapfrog": 0.8}
-"""Mean acceptance of the discrete process's trajectories, by integrator."""
+"""Mean acceptance that steps of the discrete process are tuned to, by integrator."""
 
 TARGET_CROSSING_TIME = math.pi
 """T̃, process time between two crossings of the median: half a period of a standard normal coordinate."""

@@ -123,11 +123,11 @@ def _excess_of_largest(tuner: LengthTuner) -> float:
     """The root of the factor by which the largest of equal autocorrelation times would be too large, by chance.
 
     The logarithm of an autoregression's time is twice the inverse hyperbolic tangent of its correlation, whose standard
-    error is 1/√n (Fisher's transformation); the largest of m normal numbers is about √(2 log m). The root, because
-    coordinates are not all equally slow: where one is, its time is hardly too large.
+    error is 1/√n (Fisher's transformation); the largest of m normal numbers is about √(2 log m). So that factor is
+    exp(2 √(2 log m / n)). Its root, because coordinates are not all equally slow: where one is, its time is hardly too
+    large.
     """
-    log_factor = 2.0 * np.sqrt(2.0 * np.log(tuner.total.size) / max(tuner.n_terms[1], 1))
-    return float(np.exp(0.5 * log_factor))
+    return float(np.exp(np.sqrt(2.0 * np.log(tuner.total.size) / max(tuner.n_terms[1], 1))))
 
 
 _LARGEST_CORRELATION = 0.999
