@@ -41,7 +41,7 @@ def _combinations() -> Iterator[Any]:
 def test_moments_are_exact(name: str, tuner: str, integrator: Any) -> None:
     assert_exact(
         paper_target(name),
-        draws=16_000 if name != "F2" else 8000,
+        draws=16_000 if name != "F2" else 12_000,
         largest_standard_error=LARGEST_STANDARD_ERROR.get(name, 0.02),
         scale=tuner,
         process=grhmc.Continuous(integrator=integrator),
