@@ -279,9 +279,9 @@ def interrupt_when_trajectories_take_long(snapshots):
     if not seen and min(n_draws) > 30:  # warm-up has 20
         pace = 0.02
         seen.append(n_draws)
-    elif 0 < len(seen) < 4 and all(now > before for now, before in zip(n_draws, seen[-1])):
-        seen.append(n_draws)  # a block ends, which took long
-        if len(seen) == 4:
+    elif 0 < len(seen) < 8 and all(now > before for now, before in zip(n_draws, seen[-1])):
+        seen.append(n_draws)  # several draws may be in one block; one that took long has ended after a few
+        if len(seen) == 8:
             os.kill(os.getpid(), signal.SIGINT)
 
 
