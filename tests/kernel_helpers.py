@@ -30,7 +30,7 @@ from grhmc.run.chain import Chain
 from grhmc.run.cross_chain import adapt_across_chains
 from grhmc.run.kernel_settings import kernel_settings
 from grhmc.sampling import prepare
-from grhmc.settings import Continuous, Discrete, RunSettings, ScaleSettings, StepLimits
+from grhmc.settings import Continuous, Discrete, MetricSettings, RunSettings, ScaleSettings, StepLimits
 
 INTEGRATORS = ("splitting", "rkn43", "rkn64")
 
@@ -173,6 +173,7 @@ def run_settings(
     name: Any = None,
     tolerance: float | None = None,
     max_gradients_per_draw: int | None = None,
+    metric: MetricSettings | None = None,
     **limits: Any,
 ) -> RunSettings:
     """Settings in which everything is fixed unless asked for; `name` is the integrator's, `limits` of the steps."""
@@ -193,6 +194,7 @@ def run_settings(
         one_draw_budget=max_gradients_per_draw,
         limits=StepLimits(**limits),
         scale=ScaleSettings.parse(scale, dim),
+        metric=MetricSettings() if metric is None else metric,
     )
 
 

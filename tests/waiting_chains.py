@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,20 @@ def waiting_chains(
     *,
     model: LogDensity = NORMALS,
     waits_at: Callable[[Stage], bool] = lambda stage: stage.pools,
+    all_windows: bool = True,
     **settings: Any,
 ) -> list[Any]:
-    """Chains of a model in three dimensions that wait at a stage's end, by default the first where they always pool."""
+    """Chains of a model in three dimensions that wait at a stage's end, by default the first where they always pool.
+
+    With `all_windows` none is left out, even if they agree before.
+    """
     chains = make_chains(
         model,
         run_settings(dim=3, tune=1000, chains=n_chains, event_rate="tuned", sample_interval=None, **settings),
     )
+    if all_windows:
+        for chain in chains:
+            chain.stages = [replace(stage, may_end_windows=False) for stage in chain.stages]
     advance_until_they_wait(chains)
     while not waits_at(chains[0].stage):
         adapt_across_chains(chains)

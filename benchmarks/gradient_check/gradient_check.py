@@ -1,6 +1,7 @@
 """How often the gradient check rejects right gradients, and how often it lets wrong ones pass.
 
     python benchmarks/gradient_check/gradient_check.py [seeds] ["fault" ...]    # all, or some faults only
+    python benchmarks/gradient_check/gradient_check.py --directions 2 [seeds]   # as at the second chain's start
 
 Right models: scales from 1e-6 to 1e6, flat and lopsided densities, modes, constants, single precision, ODE solvers with
 their noise. Wrong ones: the same with a sign, a factor, a term, a coordinate or an order of coordinates at fault.
@@ -9,7 +10,7 @@ Prints a table each.
 
 from __future__ import annotations
 
-import sys
+import argparse
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -199,7 +200,7 @@ def wrong_models(seed: int) -> dict[str, list[Case]]:
     return cases
 
 
-def verdict(density: Density, start: np.ndarray) -> tuple[str, int]:
+def verdict(density: Density, start: np.ndarray, n_directions: int | None) -> tuple[str, int]:
     """What the check says, and its evaluations."""
     n_calls = 0
 
@@ -212,7 +213,7 @@ def verdict(density: Density, start: np.ndarray) -> tuple[str, int]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", GradientWarning)
-            model.check_gradient(start)
+            model.check_gradient(start, n_directions=n_directions)
     except GradientError:
         return "rejected", n_calls
     except GradientWarning:
@@ -230,18 +231,23 @@ def show(name: str, dim: int, verdicts: list[tuple[str, int]]) -> None:
 
 
 def main() -> None:
-    n_seeds, asked = int(sys.argv[1]) if len(sys.argv) > 1 else 20, sys.argv[2:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("n_seeds", nargs="?", type=int, default=20)
+    parser.add_argument("faults", nargs="*")
+    parser.add_argument("--directions", type=int)
+    given = parser.parse_args()
+    n_seeds, asked, n_directions = given.n_seeds, given.faults, given.directions
     header = "| dim | passed | warned | rejected | evaluations, median | most |\n|---|---|---|---|---|---|---|"
     if not asked:
         print(f"| right gradients {header}")
         right = [right_models(seed) for seed in range(n_seeds)]
         for name in right[0]:
-            show(name, right[0][name][1].size, [verdict(*cases[name]) for cases in right])
+            show(name, right[0][name][1].size, [verdict(*cases[name], n_directions) for cases in right])
     print(f"\n| wrong gradients {header}")
     wrong = [wrong_models(seed) for seed in range(n_seeds)]
     for name in asked or wrong[0]:
         cases = [case for models in wrong for case in models[name]]
-        show(name, 0, [verdict(*case) for case in cases])
+        show(name, 0, [verdict(*case, n_directions) for case in cases])
 
 
 if __name__ == "__main__":

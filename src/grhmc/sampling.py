@@ -50,6 +50,9 @@ from grhmc.storage.settings_json import check_storable
 if TYPE_CHECKING:
     import xarray
 
+_DIRECTIONS_AT_OTHER_STARTS = 2
+# Of the gradient check: every coordinate is looked at where the first chain starts.
+
 ELSEWHERE = {
     "tolerance": "process=grhmc.Continuous(tolerance=...)",
     "event_rate": "process=grhmc.Continuous(event_rate=...)",
@@ -166,8 +169,9 @@ def sample(
         hold it; variables move there from ``posterior``. `compute_log_likelihood` does the same later.
     progress_bar : bool
     check_gradient : bool
-        Compare the gradient with finite differences at every chain's start. The sampler follows gradients only, so a
-        wrong one would bias it without a sign.
+        Compare the gradient with finite differences: at the first chain's start along every coordinate (of more than 50
+        some, and random directions), at the others' along two random directions. The sampler follows gradients only, so
+        a wrong one would bias it without a sign.
     diagnose : bool
         Look at the draws at the end, warn of what speaks against them, and write it into ``attrs["diagnosis"]``.
         `grhmc.diagnose` does the same later.
@@ -304,9 +308,11 @@ def prepare(
     for index, (rng, given) in enumerate(zip(generators, starts, strict=True)):
         start, gradient = find_start(model, rng, given, partner=start if index % 2 else None)
         if settings.check_gradient:
-            model.check_gradient(start)
             if index == 0:
+                model.check_gradient(start)
                 _warn_of_unused_coordinates(model, start)
+            else:
+                model.check_gradient(start, seed=index, n_directions=_DIRECTIONS_AT_OTHER_STARTS)
         chains.append(
             Chain(
                 model.for_thread(),

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import grhmc
+from grhmc.models import GradientWarning
 
 
 @numba.njit
@@ -285,6 +286,21 @@ def test_a_wrong_gradient_is_rejected_by_name(factor: float) -> None:
     assert raised.value.coordinates == ("wrong",)
     assert_says(raised.value, "wrong: gradient", "finite differences")
     assert ("sign" in str(raised.value)) == (factor == -1.0)
+
+
+def test_a_gradient_that_is_wrong_where_another_chain_starts_is_named() -> None:
+    """Not rejected, because it is right where the log density is higher."""
+
+    def density(q: np.ndarray) -> tuple[float, np.ndarray]:
+        gradient = -q
+        if q[3] > 0.0:
+            gradient[1] *= 1.2
+        return -0.5 * float(q @ q), gradient
+
+    starts = np.ones((2, 5))
+    starts[0, 3] = -1.0
+    with pytest.raises(GradientWarning, match=r"b: gradient -1\.2, finite differences -1"):
+        sample(grhmc.from_python(density, 5, list("abcde")), init=starts)
 
 
 def test_a_wrong_gradient_is_let_pass_when_the_user_says_so() -> None:

@@ -203,9 +203,9 @@ def test_warm_up_ends_when_chains_agree_and_not_before() -> None:
     def n_warmup(**settings: Any) -> int:
         return sampled(NORMALS, save_warmup=True, **settings)["warmup_posterior"].sizes["draw"]
 
-    assert n_warmup(tune=1000) < 700
+    assert n_warmup(tune=1000) < 400
     assert n_warmup(tune=1000, chains=1) > 950  # one chain has nobody to agree with
-    assert 600 < n_warmup(tune=1000, scale="mct") < 850  # it has a stage of its own besides
+    assert 450 < n_warmup(tune=1000, scale="mct") < 700  # it has a stage of its own besides
 
 
 def test_a_window_that_costs_too_much_ends() -> None:

@@ -144,6 +144,29 @@ def test_one_wrong_coordinate_among_a_thousand_is_found(index, factor):
     assert density.n_calls < 1000
 
 
+@pytest.mark.parametrize("dim", [2, 25, 1000])
+@pytest.mark.parametrize("factor", [-1.0, 0.0, 1.5])
+def test_two_directions_find_one_wrong_coordinate(dim, factor):
+    sd = 10.0 ** np.random.default_rng(1).uniform(-2, 2, dim)
+    model = from_python(with_wrong(normals(sd), dim // 2, factor), dim)
+    with pytest.raises(GradientError) as caught:
+        model.check_gradient(start(dim) * sd, n_directions=2)
+    assert caught.value.coordinates == (f"x[{dim // 2}]",)
+
+
+@pytest.mark.parametrize("dim", [1, 25, 1000])
+def test_two_directions_cost_four_evaluations_besides_those_at_the_point(dim):
+    density = Counted(normals(np.ones(dim)))
+    from_python(density, dim).check_gradient(start(dim), n_directions=2)
+    assert density.n_calls <= 3 + 4
+
+
+@pytest.mark.parametrize(("n_directions", "error"), [(0, ValueError), (1.5, TypeError)])
+def test_a_wrong_number_of_directions_is_named(n_directions, error):
+    with pytest.raises(error, match="n_directions"):
+        from_python(normals(np.ones(2)), 2).check_gradient(start(2), n_directions=n_directions)
+
+
 @pytest.mark.parametrize(("dim", "most"), [(1, 5), (50, 103), (1000, 60)])
 def test_a_right_gradient_costs_few_evaluations(dim, most):
     density = Counted(normals(np.ones(dim)))

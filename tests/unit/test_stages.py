@@ -121,6 +121,15 @@ def test_two_windows_are_hot_and_a_chain_can_cool_after_each() -> None:
     assert sum(stage.n_draws * stage.u_turns_per_draw for stage in windows[4:]) > 5.0 * 1.3  # five refreshments
 
 
+@pytest.mark.parametrize("tuner", [VARI, ISG, MCT, GEO])
+def test_chains_that_agree_may_leave_out_the_windows_after_the_first_in_which_they_have_cooled(tuner: int) -> None:
+    stages = practical(1000, tuner)
+    assert [stage.name for stage in stages if stage.may_end_windows] == ["window 5", "window 6"]
+    assert not any(stage.pools for stage in stages if stage.may_end_windows)
+    assert not any(stage.may_end_windows for stage in practical(1000, FIXED))
+    assert not any(stage.may_end_windows for stage in paper_stages(GEO))
+
+
 def test_how_far_down_momenta_are_hot_counts_from_the_highest_start_of_a_hot_window() -> None:
     """A chain that has not come back from the first hot window is not led on by the second."""
     chain = make_chain(independent_normals(np.ones(2)).log_density(), run_settings(tune=1000, scale="geo"))

@@ -20,6 +20,8 @@ class Findings:
     ----------
     position, force : ndarray, shape (dim,)
         Standardized, as is the force.
+    is_far_below : bool
+        Whether it has seen a place of far higher log density (`grhmc.run.highest_place`).
     log_density, step_size, accepted_step, error_ratio : float
         Of the present state, and of the steps of the continuous process.
     standardization : Standardization
@@ -40,6 +42,7 @@ class Findings:
 
     position: np.ndarray
     force: np.ndarray
+    is_far_below: bool
     log_density: float
     step_size: float
     accepted_step: float

@@ -137,14 +137,20 @@ def misfit(positions: np.ndarray, gradients: np.ndarray, standardization: Standa
     positions, gradients = _usable(positions, gradients)
     if len(positions) < FEWEST_DRAWS:
         return 0.0
-    scale, factor = standardization.scale, factor_of(standardization)
-    x = factor.standardized((positions - positions.mean(axis=0)) / scale)
-    g = factor.stretched((gradients - gradients.mean(axis=0)) * scale)
-    found = _spectrum(x, g, tuner)
+    here = standardization._replace(centre=positions.mean(axis=0))
+    found = _spectrum(*standardized_draws(positions, gradients - gradients.mean(axis=0), here), tuner)
     if found is None:
         return 0.0
     left = np.log(found.eigenvalues)
     return float(left.max(initial=0.0) - left.min(initial=0.0))
+
+
+def standardized_draws(
+    positions: np.ndarray, gradients: np.ndarray, standardization: Standardization
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draws and gradients, shape (n, dim), in the coordinates that a standardization gives."""
+    centre, scale, factor = standardization.centre, standardization.scale, factor_of(standardization)
+    return factor.standardized((positions - centre) / scale), factor.stretched(gradients * scale)
 
 
 def _usable(positions: np.ndarray, gradients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,18 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grhmc.adaptation.agreement import do_agree
 from grhmc.adaptation.low_rank import LowRank, NewStandardization, diagonal
 from grhmc.adaptation.places import chains_that_moved, judge_chains, mass_bounds_of_chains
 from grhmc.adaptation.stage import ScaleRule, Stage
 from grhmc.adaptation.tuners.moments import RunningMoments, init_moments, merge_moments
 from grhmc.adaptation.tuners.scale_from_moments import propose_from_moments
 from grhmc.dynamics.standardization import Standardization
-
-SCALE_ACCURACY = 0.1
-"""Standard error of the logarithm of the worst scale at which tuning may end."""
-
-CENTRE_DISAGREEMENT = 1.0
-"""Spread of the chains' means over one round, in scales, at which tuning may end."""
 
 _LARGEST_SPREAD = 2.0
 # A pooled scale is at most so many times larger or smaller than the median of the chains': one that is lost far out in
@@ -85,8 +80,7 @@ def pool_moments(
         standardizations[together[0]],
     )
     with np.errstate(divide="ignore", invalid="ignore"):  # a density that is flat somewhere suggests 0 or infinity
-        log_scales = np.log(scales)
-        middle = np.exp(np.median(log_scales[together], axis=0))
+        middle = np.exp(np.median(np.log(scales[together]), axis=0))
     scale = np.clip(np.where(np.isfinite(scale), scale, middle), middle / _LARGEST_SPREAD, middle * _LARGEST_SPREAD)
     hosts: list[int | None] = [None] * n_chains
     for number, chain in enumerate(np.flatnonzero(places.is_negligible)):
@@ -98,7 +92,7 @@ def pool_moments(
         for chain, host in enumerate(hosts)
     ]
     return PooledMoments(
-        is_agreed=n_chains > 1 and _do_agree(centres, log_scales, scale, stage.round),
+        is_agreed=do_agree(centres, scales, scale, stage.round),
         is_lost=(places.is_apart | places.is_still).tolist(),
         hosts=hosts,
         news=news,
@@ -106,15 +100,6 @@ def pool_moments(
         moments=pooled,
         together=together,
     )
-
-
-def _do_agree(centres: np.ndarray, log_scales: np.ndarray, scale: np.ndarray, n_rounds: int) -> bool:
-    """Whether the chains' own scales and centres differ by so little that tuning may end."""
-    n_chains = len(centres)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        errors = log_scales.std(axis=0, ddof=1) / math.sqrt(n_chains * max(n_rounds, 1))
-        distances = centres.std(axis=0, ddof=1) / scale
-    return bool(np.all(errors < SCALE_ACCURACY) and np.all(distances < CENTRE_DISAGREEMENT))
 
 
 def pool_crossing_scales(standardizations: Sequence[Standardization]) -> list[NewStandardization | None]:

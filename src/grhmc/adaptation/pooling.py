@@ -8,12 +8,13 @@ cores.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
+from grhmc.adaptation.agreement import do_agree_in_coordinates, share_directions
 from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
 from grhmc.adaptation.found_times import still_count
@@ -96,66 +97,33 @@ class Decision:
 def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
     """Decide for all chains at the end of a stage, in the order of `findings`; changes nothing that it is given.
 
-    At the end of a window before the last they pool only where all draws together show directions that are far off.
+    At the end of a window before the last they pool only where all draws together show directions that are far off, or
+    where they agree already, so that the windows are over.
     """
-    stage, n_chains = situation.stage, len(findings)
-    hosts: list[Findings | None] = [None] * n_chains
-    lost = [each.is_lost for each in findings]
-    moments: list[RunningMoments | None] = [None] * n_chains
-    news: list[NewStandardization | None] = [None] * n_chains
-    is_new_metric = False
-    is_agreed = stage.scale.tuner == FIXED and n_chains > 1
-    if stage.scale.tuner == MCT:
-        news = pool_crossing_scales([each.standardization for each in findings])
-    elif stage.scale.tuner != FIXED:
-        pooled = pool_moments(
-            stage,
-            [each.log_density for each in findings],
-            [each.standardization for each in findings],
-            [each.moments for each in findings],
-            [each.previous_moments for each in findings],
-            lost,
-            partial(directions_within_chains, findings, stage.scale),
-        )
-        hosts = [None if host is None else findings[host] for host in pooled.hosts]
-        lost, is_agreed = pooled.is_lost, pooled.is_agreed
-        moments = [None if out else pooled.moments for out in lost]
-        news = pooled.news
-        if stage.scale.finds_directions:
-            together = [findings[chain] for chain in pooled.together]
-            factor, is_new_metric = directions_together(
-                together, pooled.scale, stage.scale.tuner, counts_cost=situation.counts_cost
-            )
-            if not stage.pools and not is_new_metric:
-                return [_as_before(each, situation) for each in findings]
-            news = [
-                by_own_draws(own, stage.scale, counts_cost=situation.counts_cost)
-                if new is None
-                else _with_directions(new, factor)
-                for own, new in zip(findings, news, strict=True)
-            ]
-            is_agreed = is_agreed and not is_new_metric
-    present = [_at_host(each, host) for each, host in zip(findings, hosts, strict=True)]
-    counted = still_count(present, news, lost)
-    is_agreed = is_agreed and bool(counted)
-    if (is_new_metric or not counted) and situation.tunes_event_rate:
+    metric = _pool_metric(findings, situation)
+    if metric is None:
+        return [_as_before(each, situation) for each in findings]
+    stage, lost = situation.stage, metric.is_lost
+    present = [_at_host(each, host) for each, host in zip(findings, metric.hosts, strict=True)]
+    counted = still_count(present, metric.news, lost)
+    is_agreed = metric.is_agreed and bool(counted)
+    if (metric.is_new or not counted) and situation.tunes_event_rate:
         log_time, log_process_time, event_rate = _first_times(situation)
     else:
         in_bulk = [each for each, out in zip(present, lost, strict=True) if not out]
         log_time, log_process_time, event_rate = _time_to_u_turn(counted or in_bulk, stage)
-    trajectories = _trajectories(present, lost, counted, log_process_time, situation)
-    next_stage = situation.stage_index + 1
+    next_stage = _next_stage(situation, lambda at: is_agreed and at.is_window)
+    trajectories = _trajectories(present, lost, counted, log_process_time, next_stage, situation)
     if is_agreed and trajectories.is_chosen and stage.round >= FEWEST_ROUNDS:
-        while next_stage < len(situation.stages) and situation.stages[next_stage].round > 0:
-            next_stage += 1
+        next_stage = _next_stage(situation, lambda at: at.round > 0)
     return [
         Decision(
             next_stage=next_stage,
             is_agreed=is_agreed,
             is_lost=lost[chain],
-            host=hosts[chain],
-            standardization=news[chain],
-            moments=moments[chain],
+            host=metric.hosts[chain],
+            standardization=metric.news[chain],
+            moments=metric.moments[chain],
             log_time=log_time,
             log_process_time=log_process_time,
             event_rate=event_rate,
@@ -164,8 +132,82 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
             length_tuner=trajectories.length_tuner,
             time_per_gradient=trajectories.time_per_gradient,
         )
-        for chain in range(n_chains)
+        for chain in range(len(findings))
     ]
+
+
+@dataclass(frozen=True)
+class _Metric:
+    """What is decided about scales and directions: of all chains, and for each of them."""
+
+    is_agreed: bool
+    is_lost: Sequence[bool]
+    is_new: bool
+    """Quite another metric than that of the stage."""
+    hosts: Sequence[Findings | None]
+    news: Sequence[NewStandardization | None]
+    moments: Sequence[RunningMoments | None]
+
+
+def _pool_metric(findings: Sequence[Findings], situation: Situation) -> _Metric | None:
+    """Pool scales and directions; None where chains have no reason to, and go on for themselves."""
+    stage, n_chains = situation.stage, len(findings)
+    none, were_lost = [None] * n_chains, [each.is_lost for each in findings]
+    unchanged = _Metric(n_chains > 1, were_lost, is_new=False, hosts=none, news=none, moments=none)
+    if stage.scale.tuner == FIXED:
+        return unchanged
+    if stage.scale.tuner == MCT:
+        return replace(
+            unchanged, is_agreed=False, news=pool_crossing_scales([each.standardization for each in findings])
+        )
+    pooled = pool_moments(
+        stage,
+        [each.log_density for each in findings],
+        [each.standardization for each in findings],
+        [each.moments for each in findings],
+        [each.previous_moments for each in findings],
+        were_lost,
+        partial(directions_within_chains, findings, stage.scale),
+    )
+    together = [findings[chain] for chain in pooled.together]
+    all_pool, is_agreed = len(together) == n_chains, pooled.is_agreed
+    news: Sequence[NewStandardization | None] = pooled.news
+    factor, is_new = None, False
+    if stage.scale.finds_directions:
+        factor, is_new = directions_together(
+            together, pooled.scale, stage.scale.tuner, counts_cost=situation.counts_cost
+        )
+    if all_pool and share_directions(findings):
+        is_agreed = do_agree_in_coordinates(findings, stage.scale, stage.round)
+    is_agreed = is_agreed and not is_new
+    if not stage.pools:
+        is_over = stage.may_end_windows and all_pool and not any(each.is_far_below for each in findings)
+        is_agreed = is_agreed and is_over
+        if not (is_agreed or is_new):
+            return None
+    if stage.scale.finds_directions:
+        news = [
+            by_own_draws(own, stage.scale, counts_cost=situation.counts_cost)
+            if new is None
+            else _with_directions(new, factor)
+            for own, new in zip(findings, news, strict=True)
+        ]
+    return _Metric(
+        is_agreed=is_agreed,
+        is_lost=pooled.is_lost,
+        is_new=is_new,
+        hosts=[None if host is None else findings[host] for host in pooled.hosts],
+        news=news,
+        moments=[None if out else pooled.moments for out in pooled.is_lost],
+    )
+
+
+def _next_stage(situation: Situation, is_left_out: Callable[[Stage], bool]) -> int:
+    """The first stage after the present one that is not left out."""
+    index = situation.stage_index + 1
+    while index < len(situation.stages) and is_left_out(situation.stages[index]):
+        index += 1
+    return index
 
 
 def _with_directions(new: NewStandardization, factor: LowRank | None) -> NewStandardization | None:
@@ -232,6 +274,7 @@ def _trajectories(
     lost: Sequence[bool],
     counted: Sequence[Findings],
     log_process_time: float,
+    next_stage: int,
     situation: Situation,
 ) -> _Trajectories:
     """The integrator of trajectories, their step, and the sums that their length follows from.
@@ -241,8 +284,7 @@ def _trajectories(
     stage, integrator = situation.stage, situation.integrator
     time_per_gradient = present[0].time_per_gradient.copy()
     undecided = _Trajectories(integrator, time_per_gradient)
-    next_index = situation.stage_index + 1
-    begins = next_index < len(situation.stages) and situation.stages[next_index].by_trajectories
+    begins = next_stage < len(situation.stages) and situation.stages[next_stage].by_trajectories
     if not situation.is_discrete or not (stage.by_trajectories or begins):
         return undecided
     if not stage.by_trajectories:  # the continuous process ends here, whose steps say little of theirs

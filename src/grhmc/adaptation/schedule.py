@@ -119,6 +119,7 @@ def practical_stages(
             explores=number not in _HOT_WINDOWS,
             looks_back=max(_HOT_WINDOWS) < number < len(windows) - 1,
             pools=number == len(windows) - 1,
+            may_end_windows=max(_HOT_WINDOWS) < number < len(windows) - 1 and tuner != FIXED,
             scale=_window_rule(number, tuner, finds_directions),
             event_rate=event_rate(number >= len(windows) - 2),
         )

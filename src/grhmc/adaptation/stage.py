@@ -125,8 +125,10 @@ class Stage:
     tune_step, tune_length : bool
         Tune the step of the discrete process, and the length of its trajectories, which changes at the stage's end.
     pools : bool
-        At its end chains wait for one another and pool what they have found (`grhmc.adaptation.pooling`). False: where
-        directions are sought, they do so only if those that all draws show are far from the present ones.
+        At its end chains wait for one another and pool what they have found (`grhmc.adaptation.pooling`). False: they
+        do so only if they may end the windows, or if the directions that all draws show are far from the present ones.
+    may_end_windows : bool
+        Chains that agree about the scale at its end pool then and there, and leave out the windows that are left.
     round : int
         Rounds count from 1, and those that are left are skipped once the chains agree; 0: no round.
     """
@@ -146,6 +148,7 @@ class Stage:
     tune_step: bool = False
     tune_length: bool = False
     pools: bool = False
+    may_end_windows: bool = False
     round: int = 0
     scale: ScaleRule = field(default_factory=ScaleRule)
     event_rate: EventRateRule = field(default_factory=EventRateRule)
@@ -163,7 +166,7 @@ class Stage:
     @property
     def waits(self) -> bool:
         """Whether chains wait at its end for what `grhmc.adaptation.pooling` decides, for all or for each."""
-        return self.pools or self.scale.finds_directions
+        return self.pools or self.may_end_windows or self.scale.finds_directions
 
 
 _HOT_ENERGY = 12.0

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from grhmc.adaptation.agreement import share_metric
 from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.low_rank import (
     LARGEST_MISFIT,
@@ -66,17 +67,6 @@ def directions_together(
     had_directions = any(not is_diagonal(each.standardization) for each in together)
     changes = had_directions or (factor is not None and factor.rank > 0)
     is_new = changes and misfit(positions, gradients, first, tuner) > LARGEST_MISFIT
-    if factor is None and had_directions and not is_new and _have_one(together):
+    if factor is None and had_directions and not is_new and share_metric(together):
         return None, False
     return no_directions(len(scale)) if factor is None else factor, is_new
-
-
-def _have_one(together: Sequence[Findings]) -> bool:
-    """Whether the chains have the same scale and the same directions."""
-    first = together[0].standardization
-    return all(
-        np.array_equal(part, own)
-        for each in together[1:]
-        for part, own in zip(first, each.standardization, strict=True)
-        if part is not first.coefficients
-    )

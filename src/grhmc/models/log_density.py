@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grhmc.argument_checks import reject_masked
+from grhmc.argument_checks import check_count, reject_masked
 from grhmc.density_pointer import DENSITY_PROTOTYPE, FINE
 from grhmc.guard_zones import call_guarded, check_reads
 from grhmc.models.checks.contract import ContractReport, check_contract
@@ -259,7 +259,9 @@ class LogDensity:
         """
         return self
 
-    def check_gradient(self, q: Any, *, tolerance: float = 1e-3, seed: int = 0) -> None:
+    def check_gradient(
+        self, q: Any, *, tolerance: float = 1e-3, seed: int = 0, n_directions: int | None = None
+    ) -> None:
         """Compare the gradient with finite differences of the log density.
 
         Every coordinate up to 50 dimensions; beyond, random directions and a random subset. What one central difference
@@ -276,6 +278,9 @@ class LogDensity:
             log density are never held against the gradient.
         seed : int, optional
             For the random directions.
+        n_directions : int, optional
+            Along so many random directions only, and, where one disagrees, along the coordinates at fault: what is
+            enough at a second place. A direction changes the log density by about as much along each coordinate.
 
         Raises
         ------
@@ -291,7 +296,9 @@ class LogDensity:
         GradientWarning
             If it is in doubt whether the gradient is right.
         """
-        check_gradient(self, self._check_point(q), tolerance=tolerance, seed=seed)
+        if n_directions is not None:
+            check_count("n_directions", n_directions, at_least=1)
+        check_gradient(self, self._check_point(q), tolerance=tolerance, seed=seed, n_directions=n_directions)
 
     def check(
         self,

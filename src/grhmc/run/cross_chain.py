@@ -19,6 +19,7 @@ from grhmc.adaptation.tuners.step_size import started_step_tuner
 from grhmc.dynamics.standardization import Standardization
 from grhmc.events.refreshment import draw_momentum
 from grhmc.run.chain import Chain
+from grhmc.run.highest_place import is_far_below
 from grhmc.run.standardize import standardize
 
 
@@ -69,6 +70,7 @@ def findings_of(chain: Chain) -> Findings:
     return Findings(
         position=process.step.position.copy(),
         force=process.step.stage_forces[0].copy(),
+        is_far_below=is_far_below(chain),
         log_density=float(path.log_density),
         step_size=float(path.step_size),
         accepted_step=float(path.accepted_step),

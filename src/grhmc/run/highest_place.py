@@ -44,9 +44,15 @@ def note_place(chain: ChainState) -> None:
 
 def go_to_highest(chain: ChainState) -> None:
     """Start the chain anew where it has seen the highest log density, if that is far higher than where it is."""
-    path = chain.process.path[0]
-    if path.highest_log_density - path.log_density > FAR_HIGHER + FAR_HIGHER_PER_DIMENSION * chain.model.dim:
+    if is_far_below(chain):
         start_at_highest(chain)
+
+
+def is_far_below(chain: ChainState) -> bool:
+    """Whether the highest log density that the chain has seen is far higher than where it is."""
+    path = chain.process.path[0]
+    above = path.highest_log_density - path.log_density
+    return bool(above > FAR_HIGHER + FAR_HIGHER_PER_DIMENSION * chain.model.dim)
 
 
 def start_at_highest(chain: ChainState) -> None:

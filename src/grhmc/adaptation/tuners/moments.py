@@ -125,6 +125,16 @@ def observe_draw(
         moments.gradient_spread[k] += weight * deviation * (value - moments.gradient_mean[k])
 
 
+def moments_of_draws(positions: np.ndarray, gradients: np.ndarray) -> RunningMoments:
+    """Of rows of each, shape (n, dim); each counts as a unit of time."""
+    n_draws = len(positions)
+    spreads = (n_draws * rows.var(axis=0) for rows in (positions, gradients))
+    position_spread, gradient_spread = spreads
+    return RunningMoments(
+        np.full(2, float(n_draws)), positions.mean(axis=0), position_spread, gradients.mean(axis=0), gradient_spread
+    )
+
+
 def merge_moments(parts: Sequence[RunningMoments]) -> RunningMoments:
     """Moments of several stretches of path together, each about its own mean."""
     merged = init_moments(len(parts[0].position_mean))

@@ -153,7 +153,9 @@ class _Check:
         return grows and shorter.step < longer.step
 
 
-def examine_gradient(model: Evaluates, q: np.ndarray, *, tolerance: float, seed: int) -> str:
+def examine_gradient(
+    model: Evaluates, q: np.ndarray, *, tolerance: float, seed: int, n_directions: int | None = None
+) -> str:
     """Raise `GradientError` if the gradient at `q` is wrong beyond doubt; see `LogDensity.check_gradient`.
 
     Returns
@@ -165,7 +167,7 @@ def examine_gradient(model: Evaluates, q: np.ndarray, *, tolerance: float, seed:
         raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
     point = _evaluate_at_start(model, q)
     _check_repeatable(model, point)
-    problem = _examine_point(model, point, tolerance, seed)
+    problem = _examine_point(model, point, tolerance, seed, n_directions)
     if problem is None:
         return ""
     # Where its tolerance is too rough, a solver's sensitivities are not the derivative of its values: far from
@@ -219,39 +221,49 @@ def _in_words(problem: GradientError | str) -> str:
     )
 
 
-def _examine_point(model: Evaluates, point: Point, tolerance: float, seed: int) -> GradientError | str | None:
+def _examine_point(
+    model: Evaluates, point: Point, tolerance: float, seed: int, n_directions: int | None = None
+) -> GradientError | str | None:
     """What is wrong at a point, or what is in doubt there in words, or None."""
     rng = np.random.default_rng(seed)
     check = _Check(model, point, tolerance, seed)
-    slopes, displacement = _measure_slopes(check, rng)
+    slopes, displacement = _measure_slopes(check, rng, n_directions)
     problem = _judge(check, slopes)
     if problem is None and np.any(displacement):
         # At a mode an error that is proportional to the gradient, or to another coordinate's distance from it, is 0.
         moved = displaced(model, point, displacement)
         if moved is not None:
             check = _Check(model, moved, tolerance, seed)
-            return _judge(check, _measure_slopes(check, rng)[0])
+            return _judge(check, _measure_slopes(check, rng, n_directions)[0])
     return problem
 
 
-def check_gradient(model: Evaluates, q: np.ndarray, *, tolerance: float, seed: int) -> None:
+def check_gradient(
+    model: Evaluates, q: np.ndarray, *, tolerance: float, seed: int, n_directions: int | None = None
+) -> None:
     """`examine_gradient`, with a warning of what is in doubt."""
-    doubtful = examine_gradient(model, q, tolerance=tolerance, seed=seed)
+    doubtful = examine_gradient(model, q, tolerance=tolerance, seed=seed, n_directions=n_directions)
     if doubtful:
         warnings.warn(doubtful, GradientWarning, stacklevel=3)
 
 
-def _measure_slopes(check: _Check, rng: np.random.Generator) -> tuple[dict[int, _Slope], np.ndarray]:
+def _measure_slopes(
+    check: _Check, rng: np.random.Generator, n_directions: int | None
+) -> tuple[dict[int, _Slope], np.ndarray]:
     """Slopes by coordinate, and a step off the point along what is flat there: 0 if nothing is."""
     model, displacement = check.model, np.zeros(check.model.dim)
-    if model.dim <= MAX_FULL_CHECK_DIM:
+    by_coordinates = model.dim <= (MAX_FULL_CHECK_DIM if n_directions is None else n_directions)
+    if by_coordinates:
         suspects: Iterable[int] = range(model.dim)
-    else:
+    elif n_directions is None:
         subset = rng.choice(model.dim, N_RANDOM_COORDINATES, replace=False)
-        found, displacement = _search_directions(check, rng)
+        found, displacement = _search_directions(check, rng, N_DIRECTIONS)
         suspects = sorted({*map(int, subset), *found})
+    else:
+        found, displacement = _search_directions(check, rng, n_directions)
+        suspects = sorted(found)
     slopes = {j: check.coordinate(j) for j in suspects}
-    if model.dim <= MAX_FULL_CHECK_DIM:
+    if by_coordinates:
         for j, slope in slopes.items():
             displacement[j] = rng.choice([-1.0, 1.0]) * slope.step * max(1.0, abs(check.point.q[j]))
     return slopes, displacement
@@ -325,7 +337,7 @@ def _check_repeatable(model: Evaluates, point: Point) -> None:
         )
 
 
-def _search_directions(check: _Check, rng: np.random.Generator) -> tuple[set[int], np.ndarray]:
+def _search_directions(check: _Check, rng: np.random.Generator, n_directions: int) -> tuple[set[int], np.ndarray]:
     """Find coordinates with a wrong gradient: random directions, halved where one disagrees.
 
     Returns the coordinates, and a step off the point if it is flat along a direction.
@@ -336,7 +348,7 @@ def _search_directions(check: _Check, rng: np.random.Generator) -> tuple[set[int
         lengths = np.minimum(1 / np.abs(point.gradient), np.maximum(1.0, np.abs(point.q)))
     found: set[int] = set()
     displacement = np.zeros(dim)
-    for _ in range(N_DIRECTIONS):
+    for _ in range(n_directions):
         direction = lengths * rng.choice([-1.0, 1.0], dim)
         slope = check.along(direction)
         if slope.verdict == AGREES:

@@ -1,0 +1,74 @@
+"""Whether chains agree about centre and scale, each by what it has seen alone, so that tuning may end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from grhmc.adaptation.findings import Findings
+from grhmc.adaptation.low_rank import standardized_draws
+from grhmc.adaptation.stage import ScaleRule
+from grhmc.adaptation.tuners.moments import init_moments, moments_of_draws
+from grhmc.adaptation.tuners.scale_from_moments import propose_from_moments
+from grhmc.dynamics.standardization import is_diagonal
+
+SCALE_ACCURACY = 0.15
+"""Standard error of the logarithm of the worst scale at which tuning may end."""
+
+CENTRE_DISAGREEMENT, CENTRE_DISAGREEMENT_IN_WINDOWS = 0.6, 1.0
+"""Spread of the chains' means over one round or window, in scales, at which tuning or the windows may end. Means of a
+round that differ by more are those of chains that move slowly: how long momenta should last is not known yet."""
+
+
+def do_agree(centres: np.ndarray, scales: np.ndarray, unit: np.ndarray | float, n_rounds: int) -> bool:
+    """Whether chains' own centres and scales, shape (chains, dim), differ by little.
+
+    Centres are compared in `unit`. `n_rounds` counts the rounds so far: 0 in windows.
+    """
+    n_chains = len(centres)
+    if n_chains < 2:
+        return False
+    with np.errstate(divide="ignore", invalid="ignore"):  # a density that is flat somewhere suggests 0 or infinity
+        errors = np.log(scales).std(axis=0, ddof=1) / math.sqrt(n_chains * max(n_rounds, 1))
+        distances = centres.std(axis=0, ddof=1) / unit
+    furthest = CENTRE_DISAGREEMENT if n_rounds > 0 else CENTRE_DISAGREEMENT_IN_WINDOWS
+    return bool(np.all(errors < SCALE_ACCURACY) and np.all(distances < furthest))
+
+
+def do_agree_in_coordinates(findings: Sequence[Findings], rule: ScaleRule, n_rounds: int) -> bool:
+    """The same in the coordinates of the metric that chains share: those in which they move.
+
+    With strong correlations a short path covers a small part of each parameter's range, another part in each chain,
+    although all of them move freely. In coordinates without correlations that does not matter.
+    """
+    proposals = [_own_proposal(each, rule) for each in findings]
+    centres, scales = (np.array([each[part] for each in proposals]) for part in range(2))
+    return do_agree(centres, scales, 1.0, n_rounds)
+
+
+def _own_proposal(own: Findings, rule: ScaleRule) -> tuple[np.ndarray, np.ndarray]:
+    """Centre and scale of a chain's draws in its own coordinates: 0 and 1 where they are right."""
+    dim = len(own.position)
+    centre, scale = np.full(dim, np.nan), np.full(dim, np.nan)
+    if len(own.positions):
+        moments = moments_of_draws(*standardized_draws(own.positions, own.gradients, own.standardization))
+        propose_from_moments(rule.tuner, rule.centred_gradient, init_moments(dim), moments, centre, scale)
+    return centre, scale
+
+
+def share_directions(findings: Sequence[Findings]) -> bool:
+    """Whether the chains have one metric, and directions in it."""
+    return not is_diagonal(findings[0].standardization) and share_metric(findings)
+
+
+def share_metric(findings: Sequence[Findings]) -> bool:
+    """Whether the chains have the same scale and the same directions."""
+    first = findings[0].standardization
+    return all(
+        np.array_equal(part, own)
+        for each in findings[1:]
+        for part, own in zip(first, each.standardization, strict=True)
+        if part is not first.coefficients
+    )
