@@ -88,7 +88,8 @@ def test_the_step_is_tuned_to_the_acceptance_asked_for():
     model = independent_normals(np.ones(50)).log_density()
     steps = {}
     for target in (0.7, 0.9):
-        acceptance, steps[target] = tuned_by_leapfrog(model, target, seed=2)
+        found = [tuned_by_leapfrog(model, target, seed) for seed in (1, 2, 3, 4)]
+        acceptance, steps[target] = np.mean(found, axis=0)
         assert abs(acceptance - target) < 0.06
     assert steps[0.7] > 1.1 * steps[0.9]
 
