@@ -121,6 +121,13 @@ def test_two_windows_are_hot_and_a_chain_can_cool_after_each() -> None:
     assert sum(stage.n_draws * stage.u_turns_per_draw for stage in windows[4:]) > 5.0 * 1.3  # five refreshments
 
 
+@pytest.mark.parametrize(("tuner", "first"), [(GEO, 1), (VARI, 2)])
+def test_rounds_may_end_once_the_tuner_has_had_windows_or_two_of_them(tuner: int, first: int) -> None:
+    rounds = [stage for stage in practical(1000, tuner) if stage.round > 0]
+    assert [stage.round for stage in rounds if not stage.may_end_rounds] == list(range(1, first))
+    assert not any(stage.may_end_rounds for stage in practical(1000, tuner) if stage.round == 0)
+
+
 @pytest.mark.parametrize("tuner", [VARI, ISG, MCT, GEO])
 def test_chains_that_agree_may_leave_out_the_windows_after_the_first_in_which_they_have_cooled(tuner: int) -> None:
     stages = practical(1000, tuner)

@@ -20,12 +20,12 @@ from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
 from grhmc.adaptation.found_times import still_count
 from grhmc.adaptation.low_rank import LowRank, NewStandardization
 from grhmc.adaptation.pooled_scale import pool_crossing_scales, pool_moments
-from grhmc.adaptation.stage import FEWEST_ROUNDS, Stage
+from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.standardizing import by_own_draws, directions_together, directions_within_chains
 from grhmc.adaptation.tuners.moments import RunningMoments
 from grhmc.adaptation.tuners.momentum_time import LengthTuner, add_up, init_length_tuner
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
-from grhmc.adaptation.tuners.step_size import first_step, started_step_tuner, tuned_step
+from grhmc.adaptation.tuners.step_size import first_step, longest_step, started_step_tuner, tuned_step
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
@@ -114,7 +114,7 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
         log_time, log_process_time, event_rate = _time_to_u_turn(counted or in_bulk, stage)
     next_stage = _next_stage(situation, lambda at: is_agreed and at.is_window)
     trajectories = _trajectories(present, lost, counted, log_process_time, next_stage, situation)
-    if is_agreed and trajectories.is_chosen and stage.round >= FEWEST_ROUNDS:
+    if is_agreed and trajectories.is_chosen and stage.may_end_rounds:
         next_stage = _next_stage(situation, lambda at: at.round > 0)
     return [
         Decision(
@@ -301,15 +301,19 @@ def _trajectories(
     reached = tuned_step(started_step_tuner(step), step, log_process_time) / TABLEAUS[integrator].gradients_per_step
     time_per_gradient[SYMPLECTIC_INTEGRATORS.index(integrator)] = reached
     if stage.round > 0 and situation.chooses_integrator:
-        return _choose_integrator(time_per_gradient, sums)
+        return _choose_integrator(time_per_gradient, sums, log_process_time)
     return replace(undecided, step=step, length_tuner=sums)
 
 
-def _choose_integrator(time_per_gradient: np.ndarray, sums: LengthTuner) -> _Trajectories:
-    """Each integrator of the discrete process gets a round, then the one that goes furthest per gradient is used."""
-    untried = [name for name, time in zip(SYMPLECTIC_INTEGRATORS, time_per_gradient, strict=True) if time == 0.0]
+def _choose_integrator(time_per_gradient: np.ndarray, sums: LengthTuner, log_process_time: float) -> _Trajectories:
+    """Leapfrog gets a round, then the splitting, and the one that goes further per gradient is used.
+
+    The splitting gets none where leapfrog is ahead of it even at its longest step.
+    """
     splitting, leapfrog = time_per_gradient
-    best = untried[0] if untried else SYMPLECTIC_INTEGRATORS[int(leapfrog > _PREFERENCE * splitting)]
-    best_time = time_per_gradient.max() if untried else time_per_gradient[SYMPLECTIC_INTEGRATORS.index(best)]
-    step = TABLEAUS[best].gradients_per_step * float(best_time)
-    return _Trajectories(best, time_per_gradient, step, sums, is_chosen=not untried)
+    most = longest_step(log_process_time) / TABLEAUS["splitting"].gradients_per_step
+    is_ahead = bool(leapfrog > _PREFERENCE * (splitting or most))
+    best = "leapfrog" if is_ahead else "splitting"
+    reached = time_per_gradient[SYMPLECTIC_INTEGRATORS.index(best)] or leapfrog
+    step = TABLEAUS[best].gradients_per_step * float(reached)
+    return _Trajectories(best, time_per_gradient, step, sums, is_chosen=bool(is_ahead or splitting))

@@ -11,11 +11,12 @@
     chains pool ----------------------^ after 7        ^ after it    ^ after each round     ^ after it
     and after 3, 4, 5, 6, if all draws together show directions that are far off; directions change where chains pool
 
-`*` hot windows (from `FEWEST_DRAWS_TO_HEAT` draws of warm-up on). Rounds left are skipped once the chains agree,
-after two at the earliest. Where they agree after the windows already, these two have 3 %, and settling tunes the
-momentum decorrelation time, too (GEO only: all windows use its scale; another tuner has only its rounds). Elsewhere
-settling has 2 % if the integrator of the last round stays. With too few draws for windows there is one round and
-nothing else. Percentages are of `tune`.
+`*` hot windows (from `FEWEST_DRAWS_TO_HEAT` draws of warm-up on). Once chains agree after 5 or 6, they pool and the
+windows left are skipped. So are the rounds left once the chains agree and an integrator is chosen, after two at the
+earliest if the tuner is not GEO. Where chains agree at the end of the windows, the first two rounds have 3 %, and
+settling tunes the momentum decorrelation time, too (GEO only: all windows use its scale; another tuner has only its
+rounds). Elsewhere settling has 2 % if the integrator of the last round stays. With too few draws for windows there is
+one round and nothing else. Percentages are of `tune`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from grhmc.adaptation.stage import FEWEST_ROUNDS, FORGET, SHIFT, EventRateRule, ScaleRule, Stage
+from grhmc.adaptation.stage import FORGET, SHIFT, EventRateRule, ScaleRule, Stage
 from grhmc.adaptation.tuners.mct import FIRST_RUN_GAMMA
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, GEO, MCT
 
@@ -34,7 +35,7 @@ FEWEST_DRAWS_TO_HEAT = 400
 _ROUND_SHARE, _SETTLING_SHARE = 0.08, 0.06
 _CROSSING_TIMES_SHARE = 0.2
 _SHORTEST_ROUND = 40
-_SHORT_ROUND_SHARE, _SHORTEST_SHORT_ROUND = 0.03, 30
+_SHORT_ROUNDS, _SHORT_ROUND_SHARE, _SHORTEST_SHORT_ROUND = 2, 0.03, 30
 _BRIEF_SETTLING_SHARE, _SHORTEST_BRIEF_SETTLING = 0.02, 20
 _WINDOW_SPACING = 0.12
 _WINDOW_GRADIENTS = 8.0
@@ -68,7 +69,7 @@ def _with_shorter(stages: list[Stage], n_tune: int) -> list[Stage]:
     if n_draws >= before[-1].n_draws:
         return stages
     return [
-        *(replace(at, shorter=replace(at, n_draws=n_draws)) if 0 < at.round <= FEWEST_ROUNDS else at for at in before),
+        *(replace(at, shorter=replace(at, n_draws=n_draws)) if 0 < at.round <= _SHORT_ROUNDS else at for at in before),
         replace(settling, shorter=replace(settling, tune_length=tunes_length)),
     ]
 
@@ -148,6 +149,7 @@ def practical_stages(
             tune_length=tune_length and by_trajectories,
             pools=has_windows,
             round=number + 1 if has_windows else 0,
+            may_end_rounds=has_windows and (number > 0 or tuner == GEO),
             scale=_round_rule(number, tuner, finds_directions, is_first_stage=not has_windows),
             event_rate=event_rate(number == 0),
         )

@@ -12,9 +12,6 @@ from grhmc.settings import TARGET_CROSSING_TIME
 FORGET, SHIFT = "forget", "shift"
 """What becomes of the moments at a stage's start: dropped, or kept as the previous window."""
 
-FEWEST_ROUNDS = 2
-"""After which those that are left may be skipped: one for each integrator."""
-
 HISTORY_ROWS_PER_STAGE = 60
 """Rows of tuning history each stage of warm-up leaves."""
 
@@ -130,7 +127,9 @@ class Stage:
     may_end_windows : bool
         Chains that agree about the scale at its end pool then and there, and leave out the windows that are left.
     round : int
-        Rounds count from 1, and those that are left are skipped once the chains agree; 0: no round.
+        Rounds count from 1; 0: no round.
+    may_end_rounds : bool
+        Chains that agree at its end, and have chosen an integrator, leave out the rounds that are left.
     """
 
     name: str
@@ -150,6 +149,7 @@ class Stage:
     pools: bool = False
     may_end_windows: bool = False
     round: int = 0
+    may_end_rounds: bool = False
     scale: ScaleRule = field(default_factory=ScaleRule)
     event_rate: EventRateRule = field(default_factory=EventRateRule)
 
