@@ -55,6 +55,17 @@ def test_centres_are_compared_in_scales(distance: float, n_rounds: int, agree: b
     assert do_agree(centres, np.full((4, 1), 3.0), np.array([3.0]), n_rounds=n_rounds) == agree
 
 
+@pytest.mark.parametrize(
+    ("n_chains", "largest"), [(2, 0.15 / np.sqrt(3.0)), (3, 0.15 * np.sqrt(2.0 / 3.0)), (4, 0.15), (8, 0.15)]
+)
+def test_few_chains_must_agree_better_since_they_may_by_chance(n_chains: int, largest: float) -> None:
+    spread = np.linspace(-1.0, 1.0, n_chains)
+    unit_error = spread.std(ddof=1) / np.sqrt(n_chains)
+    for error, agree in ((0.95 * largest, True), (1.05 * largest, False)):
+        scales = np.exp(error / unit_error * spread)[:, np.newaxis]
+        assert do_agree(np.zeros((n_chains, 1)), scales, 1.0, n_rounds=1) == agree
+
+
 def test_one_chain_has_nobody_to_agree_with() -> None:
     assert not do_agree(np.zeros((1, 2)), np.ones((1, 2)), 1.0, n_rounds=1)
 

@@ -15,7 +15,8 @@ from grhmc.adaptation.tuners.scale_from_moments import propose_from_moments
 from grhmc.dynamics.standardization import is_diagonal
 
 SCALE_ACCURACY = 0.15
-"""Standard error of the logarithm of the worst scale at which tuning may end."""
+"""Standard error of the logarithm of the worst scale at which tuning may end as estimated from four chains or more. Two
+or three chains may be close together by chance, and must agree better: as the root of their degrees of freedom."""
 
 CENTRE_DISAGREEMENT, CENTRE_DISAGREEMENT_IN_WINDOWS = 0.6, 1.0
 """Spread of the chains' means over one round or window, in scales, at which tuning or the windows may end. Means of a
@@ -34,7 +35,8 @@ def do_agree(centres: np.ndarray, scales: np.ndarray, unit: np.ndarray | float, 
         errors = np.log(scales).std(axis=0, ddof=1) / math.sqrt(n_chains * max(n_rounds, 1))
         distances = centres.std(axis=0, ddof=1) / unit
     furthest = CENTRE_DISAGREEMENT if n_rounds > 0 else CENTRE_DISAGREEMENT_IN_WINDOWS
-    return bool(np.all(errors < SCALE_ACCURACY) and np.all(distances < furthest))
+    accuracy = SCALE_ACCURACY * min(1.0, math.sqrt((n_chains - 1) / 3.0))
+    return bool(np.all(errors < accuracy) and np.all(distances < furthest))
 
 
 def do_agree_in_coordinates(findings: Sequence[Findings], rule: ScaleRule, n_rounds: int) -> bool:
