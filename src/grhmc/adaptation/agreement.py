@@ -10,12 +10,12 @@ import numpy as np
 from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.low_rank import standardized_draws
 from grhmc.adaptation.stage import ScaleRule
-from grhmc.adaptation.tuners.moments import init_moments, moments_of_draws
-from grhmc.adaptation.tuners.scale_from_moments import propose_from_moments
+from grhmc.adaptation.tuners.moments import moments_of_draws
+from grhmc.adaptation.tuners.scale_from_moments import proposal
 from grhmc.dynamics.standardization import is_diagonal
 
 SCALE_ACCURACY = 0.15
-"""Standard error of the logarithm of the worst scale at which tuning may end as estimated from four chains or more. Two
+"""Standard error of the logarithm of the worst scale at which tuning may end, estimated from four chains or more. Two
 or three chains may be close together by chance, and must agree better: as the root of their degrees of freedom."""
 
 CENTRE_DISAGREEMENT, CENTRE_DISAGREEMENT_IN_WINDOWS = 0.6, 1.0
@@ -45,19 +45,12 @@ def do_agree_in_coordinates(findings: Sequence[Findings], rule: ScaleRule, n_rou
     With strong correlations a short path covers a small part of each parameter's range, another part in each chain,
     although all of them move freely. In coordinates without correlations that does not matter.
     """
-    proposals = [_own_proposal(each, rule) for each in findings]
+    if not all(len(each.positions) for each in findings):
+        return False
+    draws = (standardized_draws(each.positions, each.gradients, each.standardization) for each in findings)
+    proposals = [proposal(rule.tuner, rule.centred_gradient, moments_of_draws(*each)) for each in draws]
     centres, scales = (np.array([each[part] for each in proposals]) for part in range(2))
     return do_agree(centres, scales, 1.0, n_rounds)
-
-
-def _own_proposal(own: Findings, rule: ScaleRule) -> tuple[np.ndarray, np.ndarray]:
-    """Centre and scale of a chain's draws in its own coordinates: 0 and 1 where they are right."""
-    dim = len(own.position)
-    centre, scale = np.full(dim, np.nan), np.full(dim, np.nan)
-    if len(own.positions):
-        moments = moments_of_draws(*standardized_draws(own.positions, own.gradients, own.standardization))
-        propose_from_moments(rule.tuner, rule.centred_gradient, init_moments(dim), moments, centre, scale)
-    return centre, scale
 
 
 def share_directions(findings: Sequence[Findings]) -> bool:

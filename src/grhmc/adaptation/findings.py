@@ -20,8 +20,6 @@ class Findings:
     ----------
     position, force : ndarray, shape (dim,)
         Standardized, as is the force.
-    is_far_below : bool
-        Whether it has seen a place of far higher log density (`grhmc.run.highest_place`).
     log_density, step_size, accepted_step, error_ratio : float
         Of the present state, and of the steps of the continuous process.
     standardization : Standardization
@@ -38,11 +36,12 @@ class Findings:
         Of each integrator of the discrete process that has been tried; else 0.
     is_lost : bool
         Whether it was left out the last time.
+    is_far_below : bool
+        Whether it has seen a place of far higher log density (`grhmc.run.highest_place`).
     """
 
     position: np.ndarray
     force: np.ndarray
-    is_far_below: bool
     log_density: float
     step_size: float
     accepted_step: float
@@ -58,3 +57,4 @@ class Findings:
     length_tuner: LengthTuner
     time_per_gradient: np.ndarray
     is_lost: bool
+    is_far_below: bool

@@ -12,8 +12,8 @@ from grhmc.adaptation.agreement import do_agree
 from grhmc.adaptation.low_rank import LowRank, NewStandardization, diagonal
 from grhmc.adaptation.places import chains_that_moved, judge_chains, mass_bounds_of_chains
 from grhmc.adaptation.stage import ScaleRule, Stage
-from grhmc.adaptation.tuners.moments import RunningMoments, init_moments, merge_moments
-from grhmc.adaptation.tuners.scale_from_moments import propose_from_moments
+from grhmc.adaptation.tuners.moments import RunningMoments, merge_moments
+from grhmc.adaptation.tuners.scale_from_moments import proposal
 from grhmc.dynamics.standardization import Standardization
 
 _LARGEST_SPREAD = 2.0
@@ -154,6 +154,4 @@ def _proposal(rule: ScaleRule, moments: RunningMoments, own: Standardization) ->
     """The centre and scale that moments suggest; the present ones where there are no moments."""
     if not moments.weights[0] > 0.0:
         return own.centre.copy(), own.scale.copy()
-    centre, scale = np.zeros_like(own.centre), np.zeros_like(own.scale)
-    propose_from_moments(rule.tuner, rule.centred_gradient, init_moments(len(centre)), moments, centre, scale)
-    return centre, scale
+    return proposal(rule.tuner, rule.centred_gradient, moments)

@@ -170,21 +170,20 @@ def _pool_metric(findings: Sequence[Findings], situation: Situation) -> _Metric 
         partial(directions_within_chains, findings, stage.scale),
     )
     together = [findings[chain] for chain in pooled.together]
-    all_pool, is_agreed = len(together) == n_chains, pooled.is_agreed
     news: Sequence[NewStandardization | None] = pooled.news
     factor, is_new = None, False
     if stage.scale.finds_directions:
         factor, is_new = directions_together(
             together, pooled.scale, stage.scale.tuner, counts_cost=situation.counts_cost
         )
-    if all_pool and share_directions(findings):
-        is_agreed = do_agree_in_coordinates(findings, stage.scale, stage.round)
-    is_agreed = is_agreed and not is_new
-    if not stage.pools:
-        is_over = stage.may_end_windows and all_pool and not any(each.is_far_below for each in findings)
-        is_agreed = is_agreed and is_over
-        if not (is_agreed or is_new):
-            return None
+    all_pool = len(together) == n_chains
+    may_end = stage.may_end_windows and all_pool and not any(each.is_far_below for each in findings)
+    is_agreed = False
+    if (stage.pools or may_end) and not is_new:
+        in_coordinates = all_pool and share_directions(findings)
+        is_agreed = do_agree_in_coordinates(findings, stage.scale, stage.round) if in_coordinates else pooled.is_agreed
+    if not (stage.pools or is_agreed or is_new):
+        return None
     if stage.scale.finds_directions:
         news = [
             by_own_draws(own, stage.scale, counts_cost=situation.counts_cost)

@@ -109,6 +109,10 @@ def practical_stages(
     def event_rate(is_tuned: bool) -> EventRateRule:
         return EventRateRule(tune=tune_event_rate and is_tuned, u_turn_factor=u_turn_factor)
 
+    def has_cooled(number: int) -> bool:
+        """Of a window before the last: it follows both hot ones."""
+        return max(_HOT_WINDOWS) < number < len(windows) - 1
+
     stages = [
         Stage(
             f"window {number + 1}",
@@ -118,9 +122,9 @@ def practical_stages(
             most_gradients_per_draw=math.inf if tuner == FIXED else _WINDOW_GRADIENTS,
             is_hot=number in _HOT_WINDOWS and n_tune >= FEWEST_DRAWS_TO_HEAT,
             explores=number not in _HOT_WINDOWS,
-            looks_back=max(_HOT_WINDOWS) < number < len(windows) - 1,
+            looks_back=has_cooled(number),
             pools=number == len(windows) - 1,
-            may_end_windows=max(_HOT_WINDOWS) < number < len(windows) - 1 and tuner != FIXED,
+            may_end_windows=has_cooled(number) and tuner != FIXED,
             scale=_window_rule(number, tuner, finds_directions),
             event_rate=event_rate(number >= len(windows) - 2),
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grhmc.argument_checks import check_count, reject_masked
+from grhmc.argument_checks import reject_masked
 from grhmc.density_pointer import DENSITY_PROTOTYPE, FINE
 from grhmc.guard_zones import call_guarded, check_reads
 from grhmc.models.checks.contract import ContractReport, check_contract
@@ -29,9 +29,8 @@ from grhmc.models.variables import (
 class LogDensity:
     """A log density with its gradient, and how to give its draws back to the user.
 
-    Front-ends such as `from_numba` make these. To write one, call this class with a pointer, or
-    derive from it and override `initial_point`, `constrain`, `unconstrain`, `take_exception` or `for_thread`;
-    docs/front-ends.md shows how.
+    Front-ends such as `from_numba` make these. To write one, call this class with a pointer, or derive from it and
+    override `initial_point`, `constrain`, `unconstrain`, `take_exception` or `for_thread`; see docs/front-ends.md.
 
     Parameters
     ----------
@@ -274,13 +273,11 @@ class LogDensity:
         q : array_like, shape (dim,)
             Where; a point at which log density and gradient are finite.
         tolerance : float, optional
-            Largest accepted relative error of a slope. Differences below the rounding error of the
-            log density are never held against the gradient.
+            Largest accepted relative error of a slope. Differences below the log density's rounding do not count.
         seed : int, optional
             For the random directions.
         n_directions : int, optional
-            Along so many random directions only, and, where one disagrees, along the coordinates at fault: what is
-            enough at a second place. A direction changes the log density by about as much along each coordinate.
+            Along so many random directions only, and the coordinates at fault where one disagrees.
 
         Raises
         ------
@@ -296,8 +293,6 @@ class LogDensity:
         GradientWarning
             If it is in doubt whether the gradient is right.
         """
-        if n_directions is not None:
-            check_count("n_directions", n_directions, at_least=1)
         check_gradient(self, self._check_point(q), tolerance=tolerance, seed=seed, n_directions=n_directions)
 
     def check(

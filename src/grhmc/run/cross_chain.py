@@ -70,7 +70,6 @@ def findings_of(chain: Chain) -> Findings:
     return Findings(
         position=process.step.position.copy(),
         force=process.step.stage_forces[0].copy(),
-        is_far_below=is_far_below(chain),
         log_density=float(path.log_density),
         step_size=float(path.step_size),
         accepted_step=float(path.accepted_step),
@@ -86,6 +85,7 @@ def findings_of(chain: Chain) -> Findings:
         length_tuner=process.length_tuner,
         time_per_gradient=chain.time_per_gradient,
         is_lost=chain.is_lost,
+        is_far_below=is_far_below(chain),
     )
 
 

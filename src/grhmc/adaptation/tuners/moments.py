@@ -128,10 +128,12 @@ def observe_draw(
 def moments_of_draws(positions: np.ndarray, gradients: np.ndarray) -> RunningMoments:
     """Of rows of each, shape (n, dim); each counts as a unit of time."""
     n_draws = len(positions)
-    spreads = (n_draws * rows.var(axis=0) for rows in (positions, gradients))
-    position_spread, gradient_spread = spreads
     return RunningMoments(
-        np.full(2, float(n_draws)), positions.mean(axis=0), position_spread, gradients.mean(axis=0), gradient_spread
+        weights=np.full(2, float(n_draws)),
+        position_mean=positions.mean(axis=0),
+        position_spread=n_draws * positions.var(axis=0),
+        gradient_mean=gradients.mean(axis=0),
+        gradient_spread=n_draws * gradients.var(axis=0),
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from grhmc._jit import kernel
 from grhmc.adaptation.tuners.geo import geo_scale
 from grhmc.adaptation.tuners.isg import isg_scale
-from grhmc.adaptation.tuners.moments import RunningMoments, merged_mean_and_variance
+from grhmc.adaptation.tuners.moments import RunningMoments, init_moments, merged_mean_and_variance
 from grhmc.adaptation.tuners.vari import vari_scale
 
 FIXED = 0
@@ -80,6 +80,13 @@ def propose_from_moments(
             squared_gradient = gradient_variance + squared_mean
         new_centre[k] = mean
         new_scale[k] = scale_from_moments(VARI if centred_gradient and is_flat else kind, variance, squared_gradient)
+
+
+def proposal(kind: int, centred_gradient: bool, moments: RunningMoments) -> tuple[np.ndarray, np.ndarray]:
+    """The centre and scale that one window suggests alone, shape (dim,) each."""
+    centre, scale = np.zeros_like(moments.position_mean), np.zeros_like(moments.position_mean)
+    propose_from_moments(kind, centred_gradient, init_moments(len(centre)), moments, centre, scale)
+    return centre, scale
 
 
 @kernel

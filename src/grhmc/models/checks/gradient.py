@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from grhmc.argument_checks import check_count
 from grhmc.density_pointer import FINE, NON_FINITE_DENSITY
 from grhmc.models.checks.gradient_error import GradientError, GradientWarning
 from grhmc.models.checks.slope_probe import (
@@ -165,6 +166,8 @@ def examine_gradient(
     """
     if not 0 < tolerance < 1:
         raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
+    if n_directions is not None:
+        check_count("n_directions", n_directions, at_least=1)
     point = _evaluate_at_start(model, q)
     _check_repeatable(model, point)
     problem = _examine_point(model, point, tolerance, seed, n_directions)
@@ -255,13 +258,10 @@ def _measure_slopes(
     by_coordinates = model.dim <= (MAX_FULL_CHECK_DIM if n_directions is None else n_directions)
     if by_coordinates:
         suspects: Iterable[int] = range(model.dim)
-    elif n_directions is None:
-        subset = rng.choice(model.dim, N_RANDOM_COORDINATES, replace=False)
-        found, displacement = _search_directions(check, rng, N_DIRECTIONS)
-        suspects = sorted({*map(int, subset), *found})
     else:
-        found, displacement = _search_directions(check, rng, n_directions)
-        suspects = sorted(found)
+        subset = rng.choice(model.dim, N_RANDOM_COORDINATES, replace=False) if n_directions is None else ()
+        found, displacement = _search_directions(check, rng, n_directions or N_DIRECTIONS)
+        suspects = sorted({*map(int, subset), *found})
     slopes = {j: check.coordinate(j) for j in suspects}
     if by_coordinates:
         for j, slope in slopes.items():
