@@ -66,6 +66,7 @@ def assert_scales_converge(
 
     Chains of one run put together what they find, except in the paper's phases, so each is a run of its own.
 
+    Without directions: on top of these the scale has a common factor, and is that of the matrix that draws have told.
     The first tunes for 4000 draws. A relative discrepancy up to `accepted` passes in any case: the logarithm of a
     variance from n effective draws is about 1/n too low in the mean. The integrator is one whose own bias is smaller.
     """
@@ -77,6 +78,7 @@ def assert_scales_converge(
             grhmc.sample(
                 model,
                 scale=tuner,
+                metric="diagonal",
                 draws=1,
                 tune=tune,
                 chains=n_chains if is_published else 1,

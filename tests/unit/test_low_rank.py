@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
-from grhmc.adaptation.low_rank import (
+from grhmc.adaptation.directions import (
     SMALLEST_STRETCH,
-    LowRank,
+    ScaleAndDirections,
     find_directions,
-    geometric_mean,
     misfit,
-    no_directions,
+    notable_directions,
+    renew_directions,
     worthwhile,
 )
+from grhmc.adaptation.low_rank import LowRank, no_directions
+from grhmc.adaptation.spectrum import geometric_mean, spectrum_in_coordinates, spectrum_over_scale
 from grhmc.adaptation.tuners.scale_from_moments import GEO, ISG, VARI
 from grhmc.dynamics.density_call import evaluate_force, init_density
 from grhmc.dynamics.standardization import (
@@ -128,11 +131,11 @@ def test_the_geometric_mean_solves_its_equation(dim):
     assert np.all(np.linalg.eigvalsh(mean) > 0.0)
 
 
-def directions_of(*found: Any, **how: Any) -> LowRank:
+def directions_of(*found: Any, **how: Any) -> ScaleAndDirections:
     """What is found, where enough was seen."""
-    factor = find_directions(*found, **how)
-    assert factor is not None
-    return factor
+    metric = find_directions(*found, **how)
+    assert metric is not None
+    return metric
 
 
 def normal_draws(rng: np.random.Generator, covariance: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -140,10 +143,9 @@ def normal_draws(rng: np.random.Generator, covariance: np.ndarray, n: int) -> tu
     return draws, -np.linalg.solve(covariance, draws.T).T
 
 
-def condition_left(found: LowRank, scale: np.ndarray, covariance: np.ndarray) -> float:
+def condition_left(found: ScaleAndDirections, covariance: np.ndarray) -> float:
     """Of the covariance in the new coordinates."""
-    factor = np.eye(len(scale)) + (found.directions.T * (np.sqrt(found.eigenvalues) - 1.0)) @ found.directions
-    transform = np.linalg.inv(scale[:, np.newaxis] * factor)
+    transform = np.linalg.inv(found.factor.stretched(np.eye(len(found.scale))).T * found.scale[:, np.newaxis])
     return float(np.linalg.cond(transform @ covariance @ transform.T))
 
 
@@ -158,8 +160,8 @@ def test_geo_is_exact_for_a_normal_from_few_and_dependent_draws(dim, condition):
     gradients = -np.linalg.solve(covariance, draws.T).T
     scale = np.sqrt(draws.std(axis=0) / gradients.std(axis=0))
     found = directions_of(draws, gradients, scale, GEO, dim, counts_cost=False)
-    left = condition_left(found, scale, covariance)
-    assert left < 1.01 * SMALLEST_STRETCH**2
+    left = condition_left(found, covariance)
+    assert left < 1.01 * SMALLEST_STRETCH
     assert np.linalg.cond(covariance / np.outer(scale, scale)) > left
 
 
@@ -171,7 +173,7 @@ def test_covariances_alone_need_many_independent_draws(tuner):
     for n in (20, 20_000):
         draws, gradients = normal_draws(rng, covariance, n)
         found = directions_of(draws, gradients, np.ones(10), tuner, 10, counts_cost=False)
-        left[n] = condition_left(found, np.ones(10), covariance)
+        left[n] = condition_left(found, covariance)
     assert left[20_000] < 3.0 < 5.0 < left[20]
 
 
@@ -188,7 +190,7 @@ def test_no_directions_for_independent_normals_however_few_the_draws():
     rng = np.random.default_rng(4)
     for n in (12, 100, 400):
         draws, gradients = normal_draws(rng, np.eye(50), n)
-        assert directions_of(draws, gradients, np.ones(50), GEO, 50, counts_cost=False).rank == 0
+        assert directions_of(draws, gradients, np.ones(50), GEO, 50, counts_cost=False).factor.rank == 0
 
 
 def test_fewer_draws_than_dimensions_find_the_leading_directions():
@@ -198,7 +200,7 @@ def test_fewer_draws_than_dimensions_find_the_leading_directions():
     draws = rng.normal(size=(200, dim))
     draws += np.outer(draws @ direction * (width - 1.0), direction)
     gradients = -(draws + np.outer(draws @ direction * (1.0 / width**2 - 1.0), direction))
-    found = directions_of(draws, gradients, np.ones(dim), GEO, 30, counts_cost=True)
+    found = directions_of(draws, gradients, np.ones(dim), GEO, 30, counts_cost=True).factor
     assert found.rank == 1
     assert abs(found.directions[0] @ direction) > 0.99
     assert found.eigenvalues[0] == pytest.approx(width**2, rel=0.85)
@@ -209,7 +211,7 @@ def test_directions_are_orthonormal(n, dim):
     rng = np.random.default_rng(n)
     draws, gradients = normal_draws(rng, random_covariance(rng, dim, 1e6), n)
     gradients += 0.1 * np.abs(gradients) * rng.normal(size=gradients.shape)
-    found = directions_of(draws, gradients, np.ones(dim), GEO, dim, counts_cost=False)
+    found = directions_of(draws, gradients, np.ones(dim), GEO, dim, counts_cost=False).factor
     assert found.rank > 0
     np.testing.assert_allclose(found.directions @ found.directions.T, np.eye(found.rank), atol=1e-8)
     assert np.all(found.eigenvalues > 0.0)
@@ -223,7 +225,7 @@ def test_draws_that_are_not_finite_are_left_out(value):
     gradients = np.vstack([gradients, np.full(5, value)])
     draws = np.vstack([draws, draws.mean(axis=0)])
     found = directions_of(draws, gradients, np.ones(5), GEO, 5, counts_cost=False)
-    np.testing.assert_allclose(found.eigenvalues, expected.eigenvalues)
+    np.testing.assert_allclose(found.factor.eigenvalues, expected.factor.eigenvalues)
 
 
 def test_too_few_draws_and_constant_ones_tell_nothing():
@@ -236,19 +238,135 @@ def test_too_few_draws_and_constant_ones_tell_nothing():
 
 def test_the_most_extreme_directions_are_kept():
     found = LowRank(np.eye(4), np.array([1.2, 100.0, 0.001, 3.0]))
-    kept = worthwhile(found, 2, counts_cost=False)
-    np.testing.assert_array_equal(kept.eigenvalues, [0.001, 100.0])
-    np.testing.assert_array_equal(kept.directions, np.eye(4)[[2, 1]])
-    assert worthwhile(found, 4, counts_cost=False).rank == 3
+    kept = worthwhile(found, np.ones(4), 2, counts_cost=False)
+    np.testing.assert_array_equal(kept.factor.directions, np.eye(4)[[2, 1]])
+    np.testing.assert_allclose(kept.factor.eigenvalues * kept.scale[0] ** 2, [0.001, 100.0])
+    assert worthwhile(found, np.ones(4), 4, counts_cost=False).factor.rank == 3
+
+
+@pytest.mark.parametrize("counts_cost", [False, True])
+def test_one_wide_direction_among_equally_narrow_ones_is_enough(counts_cost):
+    """The scale takes over what all others have in common."""
+    found = LowRank(np.eye(20), np.append(np.full(19, 0.1), 40.0))
+    kept = worthwhile(found, np.full(20, 3.0), 20, counts_cost=counts_cost)
+    np.testing.assert_array_equal(kept.factor.directions, np.eye(20)[[19]])
+    np.testing.assert_allclose(kept.scale, 3.0 * np.sqrt(0.1))
+    np.testing.assert_allclose(kept.factor.eigenvalues, 400.0)
+
+
+def test_directions_that_were_not_seen_are_left_as_they_are():
+    found = LowRank(np.eye(20)[:10], np.append(np.full(9, 0.1), 40.0))
+    assert worthwhile(found, np.ones(20), 20, counts_cost=False).factor.rank == 10
+    assert worthwhile(found, np.ones(20), 5, counts_cost=False).factor.rank == 1  # the middle of 0.1 and 1 is left
+    np.testing.assert_allclose(worthwhile(found, np.ones(20), 5, counts_cost=False).scale, 0.1**0.25)
+
+
+def test_the_choice_is_the_best_of_all_choices():
+    rng = np.random.default_rng(2)
+    for most in range(5):
+        logs = rng.normal(scale=3.0, size=7)
+        kept = worthwhile(LowRank(np.eye(7), np.exp(logs)), np.ones(7), most, counts_cost=False).factor
+        left = [np.ptp(np.delete(logs, chosen)) for chosen in itertools.combinations(range(7), most)]
+        is_left = ~kept.directions.any(axis=0)
+        assert kept.rank == most
+        assert np.ptp(logs[is_left]) == pytest.approx(min(left))
 
 
 def test_directions_that_cost_more_than_they_save_are_left_out():
     dim = 2000
     few = LowRank(np.eye(dim)[:3], np.array([100.0, 1e-2, 1.3]))
-    assert worthwhile(few, dim, counts_cost=True).rank == 2
+    assert worthwhile(few, np.ones(dim), dim, counts_cost=True).factor.rank == 2
     many = LowRank(np.eye(dim), np.full(dim, 2.0) ** np.where(np.arange(dim) % 2, 1.0, -1.0))
-    assert worthwhile(many, dim, counts_cost=True).rank == 0
-    assert worthwhile(many, dim, counts_cost=False).rank == dim
+    kept = worthwhile(many, np.ones(dim), dim, counts_cost=True)
+    assert kept.factor.rank == 0
+    np.testing.assert_array_equal(kept.scale, 1.0)
+    assert worthwhile(many, np.ones(dim), dim, counts_cost=False).factor.rank == dim // 2
+
+
+def present_metric(rng: np.random.Generator, covariance: np.ndarray) -> Any:
+    """The standardization with which a normal has independent coordinates."""
+    dim = len(covariance)
+    scale = rng.uniform(0.5, 2.0, dim)
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    standardization = init_standardization(np.zeros(dim), scale, max_rank=dim)
+    set_directions(standardization, vectors.T, values)
+    return standardization
+
+
+@pytest.mark.parametrize("tuner", [VARI, ISG, GEO])
+def test_what_draws_do_not_tell_of_stays(tuner):
+    """A path in a plane of the right coordinates: found from nothing it loses the other directions."""
+    rng = np.random.default_rng(11)
+    covariance = random_covariance(rng, 12, 1e4)
+    present = present_metric(rng, covariance)
+    factor = present.scale[:, np.newaxis] * dense_factor(present)
+    time = np.linspace(0.0, 6.0, 20)[:, np.newaxis]
+    circle = np.sqrt(2.0) * (np.cos(time) * np.eye(12)[0] + np.sin(time) * np.eye(12)[1])
+    draws = (circle + 1e-3 * rng.normal(size=circle.shape)) @ factor.T
+    gradients = -np.linalg.solve(covariance, draws.T).T
+    renewed = renew_directions(draws, gradients, present, tuner, counts_cost=False)
+    assert renewed is not None
+    assert condition_left(renewed, covariance) < 1.01 * SMALLEST_STRETCH
+    anew = directions_of(draws, gradients, present.scale, tuner, 12, counts_cost=False)
+    assert condition_left(anew, covariance) > 10.0
+
+
+def test_the_present_metric_is_corrected_by_what_draws_tell():
+    rng = np.random.default_rng(12)
+    covariance, wrong = random_covariance(rng, 6, 1e6), random_covariance(rng, 6, 1e3)
+    draws, gradients = normal_draws(rng, covariance, 40)
+    renewed = renew_directions(draws, gradients, present_metric(rng, wrong), GEO, counts_cost=True)
+    assert renewed is not None
+    assert condition_left(renewed, covariance) < 1.01 * SMALLEST_STRETCH
+    assert renew_directions(draws[:5], gradients[:5], present_metric(rng, wrong), GEO, counts_cost=True) is None
+
+
+@pytest.mark.parametrize("tuner", [VARI, ISG, GEO])
+def test_the_new_scale_is_that_of_the_tuner_but_for_a_factor(tuner):
+    rng = np.random.default_rng(13)
+    covariance = random_covariance(rng, 4, 1e3)
+    draws, gradients = normal_draws(rng, covariance, 20_000)
+    renewed = renew_directions(draws, gradients, present_metric(rng, np.eye(4)), tuner, counts_cost=False)
+    assert renewed is not None
+    sds, score_sds = np.sqrt(np.diag(covariance)), np.sqrt(np.diag(np.linalg.inv(covariance)))
+    expected = {VARI: sds, ISG: 1.0 / score_sds, GEO: np.sqrt(sds / score_sds)}[tuner]
+    ratio = renewed.scale / expected
+    np.testing.assert_allclose(ratio, ratio[0], rtol=0.1)
+
+
+def test_a_direction_that_looks_wide_is_believed_where_little_of_it_was_seen_and_a_narrow_one_is_not():
+    """Two thirds of what was seen of a direction tell nothing of its width, because its score has noise."""
+    rng = np.random.default_rng(14)
+    x = rng.normal(size=(80, 2)) * [1.0, 1e-2]
+    g = rng.normal(size=(80, 2)) * [1e-2, 1.0]
+    found = spectrum_over_scale(x, g, np.ones(2), GEO)
+    assert found is not None
+    np.testing.assert_allclose(np.sort(found.eigenvalues), [1.0, 100.0], rtol=0.5)
+
+
+def test_a_score_that_hardly_varies_beside_its_mean_says_little_of_the_width():
+    rng = np.random.default_rng(15)
+    x, noise = rng.normal(size=(80, 1)), rng.normal(size=(80, 1))
+    for size, mean, widest in ((1e-3, 0.0, 1500.0), (1e-3, 0.3, 10.0), (0.0, 0.3, 1.0)):
+        found = spectrum_over_scale(x, size * noise + mean, np.ones(1), GEO)
+        assert found is None or widest / 3.0 < found.eigenvalues[0] <= widest
+
+
+def test_notable_directions_are_those_that_differ_much_however_many():
+    rng = np.random.default_rng(16)
+    covariance = np.diag([1e4, 1.1, 1e-4, 1.0])
+    draws, gradients = normal_draws(rng, covariance, 50)
+    assert notable_directions(draws, gradients, np.ones(4), GEO).rank == 2
+    assert notable_directions(draws[:5], gradients[:5], np.ones(4), GEO).rank == 0
+
+
+def test_a_spectrum_is_all_ones_in_the_right_coordinates():
+    rng = np.random.default_rng(17)
+    covariance = random_covariance(rng, 5, 1e4)
+    draws, gradients = normal_draws(rng, covariance, 30)
+    found = spectrum_in_coordinates(draws, gradients, present_metric(rng, covariance), GEO)
+    assert found is not None
+    np.testing.assert_allclose(found.eigenvalues, 1.0, rtol=1e-6)
 
 
 def test_misfit_is_zero_in_the_right_coordinates_and_large_in_the_wrong_ones():

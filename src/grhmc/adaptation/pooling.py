@@ -15,10 +15,11 @@ from functools import partial
 import numpy as np
 
 from grhmc.adaptation.agreement import do_agree_in_coordinates, share_directions
+from grhmc.adaptation.directions import ScaleAndDirections
 from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
 from grhmc.adaptation.found_times import still_count
-from grhmc.adaptation.low_rank import LowRank, NewStandardization
+from grhmc.adaptation.low_rank import NewStandardization
 from grhmc.adaptation.pooled_scale import pool_crossing_scales, pool_moments
 from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.standardizing import by_own_draws, directions_together, directions_within_chains
@@ -171,9 +172,9 @@ def _pool_metric(findings: Sequence[Findings], situation: Situation) -> _Metric 
     )
     together = [findings[chain] for chain in pooled.together]
     news: Sequence[NewStandardization | None] = pooled.news
-    factor, is_new = None, False
+    found, is_new = None, False
     if stage.scale.finds_directions:
-        factor, is_new = directions_together(
+        found, is_new = directions_together(
             together, pooled.scale, stage.scale.tuner, counts_cost=situation.counts_cost
         )
     all_pool = len(together) == n_chains
@@ -188,7 +189,7 @@ def _pool_metric(findings: Sequence[Findings], situation: Situation) -> _Metric 
         news = [
             by_own_draws(own, stage.scale, counts_cost=situation.counts_cost)
             if new is None
-            else _with_directions(new, factor)
+            else _with_directions(new, found)
             for own, new in zip(findings, news, strict=True)
         ]
     return _Metric(
@@ -209,9 +210,9 @@ def _next_stage(situation: Situation, is_left_out: Callable[[Stage], bool]) -> i
     return index
 
 
-def _with_directions(new: NewStandardization, factor: LowRank | None) -> NewStandardization | None:
-    """A new scale with directions; None where those that chains have in common stay, with their scale."""
-    return None if factor is None else new._replace(factor=factor)
+def _with_directions(new: NewStandardization, found: ScaleAndDirections | None) -> NewStandardization | None:
+    """A new centre, with scale and directions; None where those that chains have in common stay."""
+    return None if found is None else NewStandardization(new.centre, *found)
 
 
 def _as_before(own: Findings, situation: Situation) -> Decision:

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from grhmc.adaptation.agreement import share_metric
-from grhmc.adaptation.findings import Findings
-from grhmc.adaptation.low_rank import (
+from grhmc.adaptation.agreement import share_directions
+from grhmc.adaptation.directions import (
     LARGEST_MISFIT,
-    LowRank,
-    NewStandardization,
+    ScaleAndDirections,
     find_directions,
     misfit,
-    no_directions,
+    notable_directions,
+    renew_directions,
 )
+from grhmc.adaptation.findings import Findings
+from grhmc.adaptation.low_rank import LowRank, NewStandardization, no_directions
 from grhmc.adaptation.pooled_scale import own_suggestion
 from grhmc.adaptation.stage import ScaleRule
 from grhmc.dynamics.standardization import is_diagonal
@@ -32,10 +33,10 @@ def by_own_draws(own: Findings, rule: ScaleRule, *, counts_cost: bool) -> NewSta
         return None
     centre, scale = own_suggestion(rule, own.previous_moments, own.moments, present)
     room = len(present.stretch)
-    factor = find_directions(own.positions, own.gradients, scale, rule.tuner, room, counts_cost=counts_cost)
-    if factor is None or (factor.rank == 0 and is_diagonal(present)):
+    found = find_directions(own.positions, own.gradients, scale, rule.tuner, room, counts_cost=counts_cost)
+    if found is None or (found.factor.rank == 0 and is_diagonal(present)):
         return None
-    return NewStandardization(centre, scale, factor)
+    return NewStandardization(centre, *found)
 
 
 def directions_within_chains(findings: Sequence[Findings], rule: ScaleRule, scale: np.ndarray) -> LowRank:
@@ -46,27 +47,28 @@ def directions_within_chains(findings: Sequence[Findings], rule: ScaleRule, scal
         np.concatenate([rows - rows.mean(axis=0) for rows in parts if len(rows)] or [np.zeros((0, len(scale)))])
         for parts in ([each.positions for each in findings], [each.gradients for each in findings])
     )
-    room = len(findings[0].standardization.stretch)
-    found = find_directions(positions, gradients, scale, rule.tuner, room, counts_cost=False)
-    return no_directions(len(scale)) if found is None else found
+    return notable_directions(positions, gradients, scale, rule.tuner)
 
 
 def directions_together(
     together: Sequence[Findings], scale: np.ndarray, tuner: int, *, counts_cost: bool
-) -> tuple[LowRank | None, bool]:
-    """U and Λ from the draws of all chains that pool, and whether they make the metric quite another one.
+) -> tuple[ScaleAndDirections | None, bool]:
+    """S and F from the draws of all chains that pool, and whether they make the metric quite another one.
 
-    None: those that the chains have in common stay, with their scale, because too little was seen to tell. So it is
-    where they are right: between two refreshments the path of a standard normal is a circle, which has two dimensions.
+    Directions that the chains have in common are changed by what the draws tell, if a matrix of all dimensions is not
+    too large. None: these stay, with their scale, because too little was seen to tell.
     """
     first = together[0].standardization
     positions = np.concatenate([each.positions for each in together])
     gradients = np.concatenate([each.gradients for each in together])
-    room = len(first.stretch)
-    factor = find_directions(positions, gradients, scale, tuner, room, counts_cost=counts_cost)
+    room, have_common = len(first.stretch), share_directions(together)
+    if have_common and room >= len(scale):
+        found = renew_directions(positions, gradients, first, tuner, counts_cost=counts_cost)
+    else:
+        found = find_directions(positions, gradients, scale, tuner, room, counts_cost=counts_cost)
     had_directions = any(not is_diagonal(each.standardization) for each in together)
-    changes = had_directions or (factor is not None and factor.rank > 0)
+    changes = had_directions or (found is not None and found.factor.rank > 0)
     is_new = changes and misfit(positions, gradients, first, tuner) > LARGEST_MISFIT
-    if factor is None and had_directions and not is_new and share_metric(together):
+    if found is None and have_common and not is_new:
         return None, False
-    return no_directions(len(scale)) if factor is None else factor, is_new
+    return found or ScaleAndDirections(scale, no_directions(len(scale))), is_new

@@ -1,0 +1,154 @@
+"""Scale and directions of a metric, chosen from the spectrum that draws and gradients show."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from grhmc.adaptation.low_rank import LowRank, factor_of, no_directions
+from grhmc.adaptation.spectrum import spectrum_in_coordinates, spectrum_over_scale
+from grhmc.adaptation.tuners.scale_from_moments import scale_from_moments
+from grhmc.dynamics.standardization import Standardization
+
+SMALLEST_STRETCH = 1.5
+"""Ratio of the largest to the smallest eigenvalue that is left to the diagonal scale."""
+
+LARGEST_MISFIT = math.log(4.0)
+"""Log ratio of the largest to the smallest eigenvalue that is left, above which a metric is another one."""
+
+_GRADIENT_NANOSECONDS, _PER_DIMENSION, _PER_DIRECTION = 1000.0, 10.0, 0.8
+# What a gradient is taken to cost, and what a direction adds to it per dimension. Not measured: a choice by the clock
+# would make draws depend on it.
+_SMALLEST_GAIN = 1.1
+
+
+class ScaleAndDirections(NamedTuple):
+    """S and F of a metric S F² S.
+
+    Attributes
+    ----------
+    scale : ndarray, shape (dim,)
+    factor : LowRank
+    """
+
+    scale: np.ndarray
+    factor: LowRank
+
+
+def find_directions(
+    positions: np.ndarray, gradients: np.ndarray, scale: np.ndarray, tuner: int, max_rank: int, *, counts_cost: bool
+) -> ScaleAndDirections | None:
+    """Directions on top of a diagonal scale, from draws and gradients; None where too little was seen to tell.
+
+    Parameters
+    ----------
+    positions, gradients, scale, tuner
+        See `spectrum_over_scale`.
+    max_rank : int
+        Most directions.
+    counts_cost : bool
+        Keep only the directions that are worth their cost (see `worthwhile`).
+    """
+    found = spectrum_over_scale(positions, gradients, scale, tuner)
+    return None if found is None else worthwhile(found, scale, max_rank, counts_cost=counts_cost)
+
+
+def renew_directions(
+    positions: np.ndarray, gradients: np.ndarray, present: Standardization, tuner: int, *, counts_cost: bool
+) -> ScaleAndDirections | None:
+    """The present scale and directions, changed by what draws and gradients show in the coordinates that these give.
+
+    What the draws do not tell of stays as it is. In the right coordinates they tell little: between two refreshments
+    the path of a standard normal is a circle, which has two dimensions. The new scale is the one that the tuner would
+    find for a normal with the new matrix as its covariance. Time grows with the cube of the dimension.
+
+    Parameters
+    ----------
+    present : Standardization
+        With room for as many directions as dimensions.
+    """
+    found = spectrum_in_coordinates(positions, gradients, present, tuner)
+    if found is None:
+        return None
+    half = factor_of(present).stretched(found.stretched(np.eye(len(present.scale)))).T  # over the present scale
+    try:
+        sds, score_sds = np.linalg.norm(half, axis=1), np.linalg.norm(np.linalg.inv(half), axis=0)
+        change = np.array([scale_from_moments(tuner, *each) for each in zip(sds**2, score_sds**2, strict=True)])
+        vectors, roots, _ = np.linalg.svd(half / change[:, np.newaxis])
+    except np.linalg.LinAlgError:  # too wide a range for floating-point numbers
+        return None
+    room = len(present.stretch)
+    return worthwhile(LowRank(vectors.T, roots**2), present.scale * change, room, counts_cost=counts_cost)
+
+
+def notable_directions(positions: np.ndarray, gradients: np.ndarray, scale: np.ndarray, tuner: int) -> LowRank:
+    """The directions on top of a diagonal scale that are much wider or narrower than it says, however many."""
+    found = spectrum_over_scale(positions, gradients, scale, tuner)
+    if found is None:
+        return no_directions(len(scale))
+    is_notable = np.abs(np.log(found.eigenvalues)) > math.log(SMALLEST_STRETCH)
+    return LowRank(found.directions[is_notable], found.eigenvalues[is_notable])
+
+
+def misfit(positions: np.ndarray, gradients: np.ndarray, standardization: Standardization, tuner: int) -> float:
+    """Log ratio of the largest to the smallest eigenvalue in the coordinates that a standardization gives.
+
+    0 where too little was seen to tell.
+    """
+    found = spectrum_in_coordinates(positions, gradients, standardization, tuner)
+    if found is None:
+        return 0.0
+    left = np.log(found.eigenvalues)
+    return float(left.max(initial=0.0) - left.min(initial=0.0))
+
+
+def worthwhile(found: LowRank, scale: np.ndarray, max_rank: int, *, counts_cost: bool) -> ScaleAndDirections:
+    """The directions that are worth their cost: some number of those with the most extreme eigenvalues.
+
+    What is left makes trajectories longer by the square root of the ratio of the largest to the smallest eigenvalue;
+    each direction makes a gradient dearer. Without `counts_cost` there are as few as bring that ratio below
+    `SMALLEST_STRETCH`. The scale is multiplied by the middle of what is left, to which the chosen directions are
+    brought: if one is wide and all others are equally narrow, that one is enough.
+    """
+    dim = found.directions.shape[1]
+    order = np.argsort(found.eigenvalues, kind="stable")
+    logs = np.log(found.eigenvalues[order])
+    choices = _choices(logs, min(max_rank, len(logs)), some_unseen=len(logs) < dim)
+    spreads = np.array([spread for spread, _, _ in choices])
+    best = int(np.argmin(spreads))
+    if counts_cost:
+        gradient = _GRADIENT_NANOSECONDS + _PER_DIMENSION * dim
+        cost = np.exp(0.5 * spreads) * (1.0 + _PER_DIRECTION * dim * np.arange(len(choices)) / gradient)
+        best = int(np.argmin(cost))
+        if cost[best] * _SMALLEST_GAIN > cost[0]:
+            best = 0
+    if best == 0:
+        return ScaleAndDirections(scale, no_directions(dim))
+    _, n_narrow, middle = choices[best]
+    chosen = np.concatenate([order[:n_narrow], order[len(order) - (best - n_narrow) :]])
+    factor = LowRank(found.directions[chosen], found.eigenvalues[chosen] / math.exp(middle))
+    return ScaleAndDirections(scale * math.exp(0.5 * middle), factor)
+
+
+def _choices(logs: np.ndarray, most: int, *, some_unseen: bool) -> list[tuple[float, int, float]]:
+    """The best choice of each number of directions, up to the first that leaves nearly equal eigenvalues.
+
+    Each as the range of the logarithms that are left, how many of the narrowest directions are chosen, and the middle
+    of the range. `logs` are sorted; directions that were not seen are left, with logarithms of 0.
+    """
+    choices = []
+    for k in range(most + 1):
+        n_narrow, n_left = np.arange(k + 1), len(logs) - k
+        lowest, highest = np.zeros((2, k + 1))
+        if n_left:
+            lowest, highest = logs[n_narrow], logs[n_narrow + n_left - 1]
+        if some_unseen:
+            lowest, highest = np.minimum(lowest, 0.0), np.maximum(highest, 0.0)
+        best = int(np.argmin(highest - lowest))
+        low, high = float(lowest[best]), float(highest[best])
+        choices.append((high - low, best, 0.5 * (low + high)))
+        if high - low <= math.log(SMALLEST_STRETCH):
+            break
+    return choices
