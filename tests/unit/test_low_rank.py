@@ -18,7 +18,7 @@ from grhmc.adaptation.directions import (
     worthwhile,
 )
 from grhmc.adaptation.low_rank import LowRank, no_directions
-from grhmc.adaptation.spectrum import geometric_mean, spectrum_in_coordinates, spectrum_over_scale
+from grhmc.adaptation.spectrum import geometric_mean, spectrum_of_draws
 from grhmc.adaptation.tuners.scale_from_moments import GEO, ISG, VARI
 from grhmc.dynamics.density_call import evaluate_force, init_density
 from grhmc.dynamics.standardization import (
@@ -283,14 +283,11 @@ def test_directions_that_cost_more_than_they_save_are_left_out():
     assert worthwhile(many, np.ones(dim), dim, counts_cost=False).factor.rank == dim // 2
 
 
-def present_metric(rng: np.random.Generator, covariance: np.ndarray) -> Any:
-    """The standardization with which a normal has independent coordinates."""
-    dim = len(covariance)
-    scale = rng.uniform(0.5, 2.0, dim)
+def present_metric(rng: np.random.Generator, covariance: np.ndarray) -> ScaleAndDirections:
+    """The metric with which a normal has independent coordinates."""
+    scale = rng.uniform(0.5, 2.0, len(covariance))
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    standardization = init_standardization(np.zeros(dim), scale, max_rank=dim)
-    set_directions(standardization, vectors.T, values)
-    return standardization
+    return ScaleAndDirections(scale, LowRank(vectors.T, values))
 
 
 @pytest.mark.parametrize("tuner", [VARI, ISG, GEO])
@@ -299,7 +296,7 @@ def test_what_draws_do_not_tell_of_stays(tuner):
     rng = np.random.default_rng(11)
     covariance = random_covariance(rng, 12, 1e4)
     present = present_metric(rng, covariance)
-    factor = present.scale[:, np.newaxis] * dense_factor(present)
+    factor = present.scale[:, np.newaxis] * present.factor.stretched(np.eye(12)).T
     time = np.linspace(0.0, 6.0, 20)[:, np.newaxis]
     circle = np.sqrt(2.0) * (np.cos(time) * np.eye(12)[0] + np.sin(time) * np.eye(12)[1])
     draws = (circle + 1e-3 * rng.normal(size=circle.shape)) @ factor.T
@@ -339,7 +336,7 @@ def test_a_direction_that_looks_wide_is_believed_where_little_of_it_was_seen_and
     rng = np.random.default_rng(14)
     x = rng.normal(size=(80, 2)) * [1.0, 1e-2]
     g = rng.normal(size=(80, 2)) * [1e-2, 1.0]
-    found = spectrum_over_scale(x, g, np.ones(2), GEO)
+    found = spectrum_of_draws(x, g, np.ones(2), no_directions(2), GEO)
     assert found is not None
     np.testing.assert_allclose(np.sort(found.eigenvalues), [1.0, 100.0], rtol=0.5)
 
@@ -348,7 +345,7 @@ def test_a_score_that_hardly_varies_beside_its_mean_says_little_of_the_width():
     rng = np.random.default_rng(15)
     x, noise = rng.normal(size=(80, 1)), rng.normal(size=(80, 1))
     for size, mean, widest in ((1e-3, 0.0, 1500.0), (1e-3, 0.3, 10.0), (0.0, 0.3, 1.0)):
-        found = spectrum_over_scale(x, size * noise + mean, np.ones(1), GEO)
+        found = spectrum_of_draws(x, size * noise + mean, np.ones(1), no_directions(1), GEO)
         assert found is None or widest / 3.0 < found.eigenvalues[0] <= widest
 
 
@@ -364,7 +361,7 @@ def test_a_spectrum_is_all_ones_in_the_right_coordinates():
     rng = np.random.default_rng(17)
     covariance = random_covariance(rng, 5, 1e4)
     draws, gradients = normal_draws(rng, covariance, 30)
-    found = spectrum_in_coordinates(draws, gradients, present_metric(rng, covariance), GEO)
+    found = spectrum_of_draws(draws, gradients, *present_metric(rng, covariance), GEO)
     assert found is not None
     np.testing.assert_allclose(found.eigenvalues, 1.0, rtol=1e-6)
 
@@ -373,12 +370,10 @@ def test_misfit_is_zero_in_the_right_coordinates_and_large_in_the_wrong_ones():
     rng = np.random.default_rng(8)
     covariance = random_covariance(rng, 6, 1e4)
     draws, gradients = normal_draws(rng, covariance, 100)
-    standardization = init_standardization(np.zeros(6), np.ones(6), max_rank=6)
-    assert misfit(draws, gradients, standardization, GEO) == pytest.approx(np.log(1e4), rel=1e-3)
-    values, vectors = np.linalg.eigh(covariance)
-    set_directions(standardization, vectors.T, values)
-    assert misfit(draws, gradients, standardization, GEO) == pytest.approx(0.0, abs=1e-6)
-    assert misfit(draws[:3], gradients[:3], standardization, GEO) == 0.0
+    none, right = ScaleAndDirections(np.ones(6), no_directions(6)), present_metric(rng, covariance)
+    assert misfit(draws, gradients, none, GEO) == pytest.approx(np.log(1e4), rel=1e-3)
+    assert misfit(draws, gradients, right, GEO) == pytest.approx(0.0, abs=1e-6)
+    assert misfit(draws[:3], gradients[:3], right, GEO) == 0.0
 
 
 def test_no_directions_has_the_shapes_of_none():

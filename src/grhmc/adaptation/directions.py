@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grhmc.adaptation.low_rank import LowRank, factor_of, no_directions
-from grhmc.adaptation.spectrum import spectrum_in_coordinates, spectrum_over_scale
+from grhmc.adaptation.spectrum import spectrum_of_draws
 from grhmc.adaptation.tuners.scale_from_moments import scale_from_moments
 from grhmc.dynamics.standardization import Standardization
 
@@ -37,6 +37,11 @@ class ScaleAndDirections(NamedTuple):
     factor: LowRank
 
 
+def metric_of(standardization: Standardization) -> ScaleAndDirections:
+    """Those that a standardization has now; copies."""
+    return ScaleAndDirections(standardization.scale.copy(), factor_of(standardization))
+
+
 def find_directions(
     positions: np.ndarray, gradients: np.ndarray, scale: np.ndarray, tuner: int, max_rank: int, *, counts_cost: bool
 ) -> ScaleAndDirections | None:
@@ -45,59 +50,54 @@ def find_directions(
     Parameters
     ----------
     positions, gradients, scale, tuner
-        See `spectrum_over_scale`.
+        See `spectrum_of_draws`.
     max_rank : int
         Most directions.
     counts_cost : bool
         Keep only the directions that are worth their cost (see `worthwhile`).
     """
-    found = spectrum_over_scale(positions, gradients, scale, tuner)
+    found = spectrum_of_draws(positions, gradients, scale, no_directions(len(scale)), tuner)
     return None if found is None else worthwhile(found, scale, max_rank, counts_cost=counts_cost)
 
 
 def renew_directions(
-    positions: np.ndarray, gradients: np.ndarray, present: Standardization, tuner: int, *, counts_cost: bool
+    positions: np.ndarray, gradients: np.ndarray, present: ScaleAndDirections, tuner: int, *, counts_cost: bool
 ) -> ScaleAndDirections | None:
     """The present scale and directions, changed by what draws and gradients show in the coordinates that these give.
 
     What the draws do not tell of stays as it is. In the right coordinates they tell little: between two refreshments
     the path of a standard normal is a circle, which has two dimensions. The new scale is the one that the tuner would
     find for a normal with the new matrix as its covariance. Time grows with the cube of the dimension.
-
-    Parameters
-    ----------
-    present : Standardization
-        With room for as many directions as dimensions.
     """
-    found = spectrum_in_coordinates(positions, gradients, present, tuner)
+    found = spectrum_of_draws(positions, gradients, *present, tuner)
     if found is None:
         return None
-    half = factor_of(present).stretched(found.stretched(np.eye(len(present.scale)))).T  # over the present scale
+    dim = len(present.scale)
+    half = present.factor.stretched(found.stretched(np.eye(dim))).T  # over the present scale
     try:
         sds, score_sds = np.linalg.norm(half, axis=1), np.linalg.norm(np.linalg.inv(half), axis=0)
         change = np.array([scale_from_moments(tuner, *each) for each in zip(sds**2, score_sds**2, strict=True)])
         vectors, roots, _ = np.linalg.svd(half / change[:, np.newaxis])
     except np.linalg.LinAlgError:  # too wide a range for floating-point numbers
         return None
-    room = len(present.stretch)
-    return worthwhile(LowRank(vectors.T, roots**2), present.scale * change, room, counts_cost=counts_cost)
+    return worthwhile(LowRank(vectors.T, roots**2), present.scale * change, dim, counts_cost=counts_cost)
 
 
 def notable_directions(positions: np.ndarray, gradients: np.ndarray, scale: np.ndarray, tuner: int) -> LowRank:
     """The directions on top of a diagonal scale that are much wider or narrower than it says, however many."""
-    found = spectrum_over_scale(positions, gradients, scale, tuner)
+    found = spectrum_of_draws(positions, gradients, scale, no_directions(len(scale)), tuner)
     if found is None:
         return no_directions(len(scale))
     is_notable = np.abs(np.log(found.eigenvalues)) > math.log(SMALLEST_STRETCH)
     return LowRank(found.directions[is_notable], found.eigenvalues[is_notable])
 
 
-def misfit(positions: np.ndarray, gradients: np.ndarray, standardization: Standardization, tuner: int) -> float:
-    """Log ratio of the largest to the smallest eigenvalue in the coordinates that a standardization gives.
+def misfit(positions: np.ndarray, gradients: np.ndarray, metric: ScaleAndDirections, tuner: int) -> float:
+    """Log ratio of the largest to the smallest eigenvalue in the coordinates of a metric.
 
     0 where too little was seen to tell.
     """
-    found = spectrum_in_coordinates(positions, gradients, standardization, tuner)
+    found = spectrum_of_draws(positions, gradients, *metric, tuner)
     if found is None:
         return 0.0
     left = np.log(found.eigenvalues)

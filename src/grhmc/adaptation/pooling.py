@@ -175,7 +175,11 @@ def _pool_metric(findings: Sequence[Findings], situation: Situation) -> _Metric 
     found, is_new = None, False
     if stage.scale.finds_directions:
         found, is_new = directions_together(
-            together, pooled.scale, stage.scale.tuner, counts_cost=situation.counts_cost
+            together,
+            pooled.scale,
+            stage.scale.tuner,
+            counts_cost=situation.counts_cost,
+            is_round=stage.round > 0,
         )
     all_pool = len(together) == n_chains
     may_end = stage.may_end_windows and all_pool and not any(each.is_far_below for each in findings)

@@ -18,11 +18,11 @@ settling tunes the momentum decorrelation time, too (GEO only: all windows use i
 rounds). Elsewhere settling has 2 % if the integrator of the last round stays. With too few draws for windows there is
 one round and nothing else.
 
-Percentages are of `tune`. If the tuner is GEO they are of less for all but the hot windows and MCT's own: of two fifths
-of `tune` with four chains or more, of more with fewer chains, and of 400 at least; but windows and rounds do not become
-shorter than it takes to tell directions. With 1000 draws and four chains in few dimensions the windows have 8, 20*, 12,
-40*, 20, 20 and 28 draws, the rounds 40 and the settling 24: there are more and shorter rounds, and a run that has found
-what it needs is sooner done.
+Percentages are of `tune`. If the tuner is GEO and there are four chains or more, all windows but the hot ones are two
+fifths as long, rounds and settling two thirds, but windows and rounds not shorter than it takes to tell directions, nor
+anything shorter than with 400 draws. With 1000 draws and few dimensions the windows have 8, 20*, 12, 40*, 20, 20 and
+28, the rounds 54 and the settling 40: there are more and shorter rounds, and a run that has found what it needs is
+sooner done.
 """
 
 from __future__ import annotations
@@ -50,48 +50,52 @@ _WINDOW_GRADIENTS = 8.0
 # Two windows are hot, so that chains come from one mode to another, if there is time to cool afterwards: five
 # refreshments or so. GEO's scale is that of the target at any temperature where coordinates are normal.
 # MCT needs a hundred crossings of each coordinate; with more draws than a fifth it would cost more than it gains.
-_SMALLEST_REFERENCE, _REFERENCE_SHARE, _CHAINS_OF_REFERENCE = 400, 0.4, 4
-# What four chains see in two fifths of the draws is enough to go on with; fewer chains take longer to see as much.
+_FEWEST_FOR_SHORTER, _FOR_SHORTER_WINDOWS, _FOR_SHORTER_ROUNDS, _ENOUGH_CHAINS = 400, 0.4, 0.67, 4
+# With GEO windows have two fifths of these shares, rounds and settling two thirds, but no fewer draws than with 400 of
+# warm-up: what four chains see there is enough to go on with. Fewer chains take longer to see as much.
 
 
-def _reference(n_tune: int, tuner: int, n_chains: int) -> int:
-    """What lengths of stages are shares of, where they depend on what chains have to see."""
+def _shorter(n_tune: int, tuner: int, n_chains: int, share: float) -> int:
+    """The draws that lengths of stages are shares of."""
     if tuner != GEO:
         return n_tune
-    share = min(_REFERENCE_SHARE * max(_CHAINS_OF_REFERENCE / n_chains, 1.0), 1.0)
-    return max(min(n_tune, _SMALLEST_REFERENCE), round(share * n_tune))
+    of_all = min(share * max(_ENOUGH_CHAINS / n_chains, 1.0), 1.0)
+    return max(min(n_tune, _FEWEST_FOR_SHORTER), round(of_all * n_tune))
 
 
 def _stage_lengths(
-    n_tune: int, n_reference: int, tuner: int, fewest_draws: int
+    n_tune: int, tuner: int, n_chains: int, draws_for_directions: int
 ) -> tuple[list[int], int, list[int], int]:
     """Draws in each window, in MCT's own window, in each round, and in settling; one round if there are too few."""
+    for_directions = -(-draws_for_directions // n_chains)
 
-    def length(share: float, shortest: int = 1) -> int:
-        """A share of the reference, more if that is too little for directions, up to the same share of all draws."""
-        return max(shortest, round(share * n_reference), min(fewest_draws, round(share * n_tune)))
+    def length(share: float, of: int) -> int:
+        """A share; more if that is too little for directions, up to the same share of all draws."""
+        return max(1, round(share * of), min(for_directions, round(share * n_tune)))
 
+    of_windows, of_rounds = (
+        _shorter(n_tune, tuner, n_chains, share) for share in (_FOR_SHORTER_WINDOWS, _FOR_SHORTER_ROUNDS)
+    )
     windows = [
-        max(1, round(share * n_tune)) if number in _HOT_WINDOWS else length(share)
-        for number, share in enumerate(_WINDOW_SHARES)
+        length(share, n_tune if number in _HOT_WINDOWS else of_windows) for number, share in enumerate(_WINDOW_SHARES)
     ]
     crossing_times = max(1, round(_CROSSING_TIMES_SHARE * n_tune)) if tuner == MCT else 0
-    settling = max(1, round(_SETTLING_SHARE * n_reference))
+    settling = max(1, round(_SETTLING_SHARE * of_rounds))
     rest = n_tune - sum(windows) - crossing_times - settling
     if rest <= 0:
         return [], 0, [n_tune], 0
-    n_rounds = max(1, round(rest / length(_ROUND_SHARE, _SHORTEST_ROUND)))
+    n_rounds = max(1, round(rest / max(length(_ROUND_SHARE, of_rounds), _SHORTEST_ROUND)))
     rounds = [rest // n_rounds + (number < rest % n_rounds) for number in range(n_rounds)]
     return windows, crossing_times, rounds, settling
 
 
-def _with_shorter(stages: list[Stage], n_reference: int) -> list[Stage]:
+def _with_shorter(stages: list[Stage], n_tune: int) -> list[Stage]:
     """Shorter rounds where chains agree before them, which then have only to find the integrator that goes further.
 
     For how long momenta last and how far draws are apart such a round has too few draws: the settling finds these.
     """
     *before, settling = stages
-    n_draws, tunes_length = max(round(_SHORT_ROUND_SHARE * n_reference), _SHORTEST_SHORT_ROUND), before[-1].tune_length
+    n_draws, tunes_length = max(round(_SHORT_ROUND_SHARE * n_tune), _SHORTEST_SHORT_ROUND), before[-1].tune_length
     if n_draws >= before[-1].n_draws:
         return stages
     return [
@@ -100,9 +104,9 @@ def _with_shorter(stages: list[Stage], n_reference: int) -> list[Stage]:
     ]
 
 
-def _with_brief(settling: Stage, n_reference: int) -> Stage:
+def _with_brief(settling: Stage, n_tune: int) -> Stage:
     """A shorter settling where it has only to carry on with a step that the last round has tuned."""
-    n_draws = max(round(_BRIEF_SETTLING_SHARE * n_reference), _SHORTEST_BRIEF_SETTLING)
+    n_draws = max(round(_BRIEF_SETTLING_SHARE * n_tune), _SHORTEST_BRIEF_SETTLING)
     return replace(settling, brief=replace(settling, n_draws=n_draws)) if n_draws < settling.n_draws else settling
 
 
@@ -132,10 +136,7 @@ def practical_stages(
     if n_tune == 0:
         return []
     finds_directions = draws_for_directions > 0
-    n_reference = _reference(n_tune, tuner, n_chains)
-    windows, crossing_times, rounds, settling = _stage_lengths(
-        n_tune, n_reference, tuner, -(-draws_for_directions // n_chains)
-    )
+    windows, crossing_times, rounds, settling = _stage_lengths(n_tune, tuner, n_chains, draws_for_directions)
     has_windows, has_crossing_times = bool(windows), crossing_times > 0
     by_trajectories = has_windows or tuner != MCT
 
@@ -203,8 +204,8 @@ def practical_stages(
             pools=True,
             event_rate=event_rate(True),
         )
-        stages.append(_with_brief(last, n_reference))
-    return _with_shorter(stages, n_reference) if tuner == GEO and has_windows else stages
+        stages.append(_with_brief(last, n_tune))
+    return _with_shorter(stages, n_tune) if tuner == GEO and has_windows else stages
 
 
 _FIRST_CHANGE_TIME = 5.0

@@ -19,9 +19,8 @@ import math
 
 import numpy as np
 
-from grhmc.adaptation.low_rank import LowRank, no_directions, standardized_draws
+from grhmc.adaptation.low_rank import LowRank, no_directions
 from grhmc.adaptation.tuners.scale_from_moments import GEO, ISG, LARGEST_MEAN_GRADIENT, VARI
-from grhmc.dynamics.standardization import Standardization
 
 FEWEST_DRAWS = 10
 """That tell anything."""
@@ -35,44 +34,31 @@ _ROUNDING_OF_SCORES = 1e-24
 # Of the squared length of the mean score.
 
 
-def spectrum_over_scale(positions: np.ndarray, gradients: np.ndarray, scale: np.ndarray, tuner: int) -> LowRank | None:
-    """All directions that draws tell of on top of a diagonal scale; None where too little was seen to tell.
+def spectrum_of_draws(
+    positions: np.ndarray, gradients: np.ndarray, scale: np.ndarray, factor: LowRank, tuner: int
+) -> LowRank | None:
+    """All directions that draws tell of in the coordinates of a metric; None where too little was seen to tell.
 
     Parameters
     ----------
     positions, gradients : ndarray, shape (n, dim)
         Draws, and the gradients of the log density there, in the units of the parameters.
-    scale : ndarray, shape (dim,)
-        The diagonal of S.
+    scale, factor : ndarray, shape (dim,), and LowRank
+        S and F.
     tuner : int
         `VARI`, `ISG` or `GEO`.
 
     Returns
     -------
     LowRank or None
-        Eigenvalues of 1 as well.
+        Eigenvalues of 1, too. All of them are where the metric is right.
     """
-    positions, gradients = _usable(positions, gradients)
-    if len(positions) < FEWEST_DRAWS:
-        return None
-    return _spectrum((positions - positions.mean(axis=0)) / scale, gradients * scale, tuner)
-
-
-def spectrum_in_coordinates(
-    positions: np.ndarray, gradients: np.ndarray, standardization: Standardization, tuner: int
-) -> LowRank | None:
-    """The same in the coordinates that a standardization gives: where that is right, all eigenvalues are 1."""
-    positions, gradients = _usable(positions, gradients)
-    if len(positions) < FEWEST_DRAWS:
-        return None
-    here = standardization._replace(centre=positions.mean(axis=0))
-    return _spectrum(*standardized_draws(positions, gradients, here), tuner)
-
-
-def _usable(positions: np.ndarray, gradients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The draws at which all is finite."""
     usable = np.isfinite(positions).all(axis=1) & np.isfinite(gradients).all(axis=1)
-    return positions[usable], gradients[usable]
+    positions, gradients = positions[usable], gradients[usable]
+    if len(positions) < FEWEST_DRAWS:
+        return None
+    x = factor.standardized((positions - positions.mean(axis=0)) / scale)
+    return _spectrum(x, factor.stretched(gradients * scale), tuner)
 
 
 def _spectrum(x: np.ndarray, g: np.ndarray, tuner: int) -> LowRank | None:

@@ -11,6 +11,7 @@ from grhmc.adaptation.directions import (
     LARGEST_MISFIT,
     ScaleAndDirections,
     find_directions,
+    metric_of,
     misfit,
     notable_directions,
     renew_directions,
@@ -18,6 +19,7 @@ from grhmc.adaptation.directions import (
 from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.low_rank import LowRank, NewStandardization, no_directions
 from grhmc.adaptation.pooled_scale import own_suggestion
+from grhmc.adaptation.spectrum import FULL_BASIS_DRAWS
 from grhmc.adaptation.stage import ScaleRule
 from grhmc.dynamics.standardization import is_diagonal
 
@@ -29,7 +31,7 @@ def by_own_draws(own: Findings, rule: ScaleRule, *, counts_cost: bool) -> NewSta
     present ones are far off.
     """
     present = own.standardization
-    if misfit(own.positions, own.gradients, present, rule.tuner) <= LARGEST_MISFIT:
+    if misfit(own.positions, own.gradients, metric_of(present), rule.tuner) <= LARGEST_MISFIT:
         return None
     centre, scale = own_suggestion(rule, own.previous_moments, own.moments, present)
     room = len(present.stretch)
@@ -51,24 +53,27 @@ def directions_within_chains(findings: Sequence[Findings], rule: ScaleRule, scal
 
 
 def directions_together(
-    together: Sequence[Findings], scale: np.ndarray, tuner: int, *, counts_cost: bool
+    together: Sequence[Findings], scale: np.ndarray, tuner: int, *, counts_cost: bool, is_round: bool
 ) -> tuple[ScaleAndDirections | None, bool]:
     """S and F from the draws of all chains that pool, and whether they make the metric quite another one.
 
     Directions that the chains have in common are changed by what the draws tell, if a matrix of all dimensions is not
-    too large. None: these stay, with their scale, because too little was seen to tell.
+    too large; None if these tell too little. They are found anew after a round with enough draws for all directions.
+    Those are far apart, and the windows may have found directions that are none.
     """
     first = together[0].standardization
     positions = np.concatenate([each.positions for each in together])
     gradients = np.concatenate([each.gradients for each in together])
-    room, have_common = len(first.stretch), share_directions(together)
-    if have_common and room >= len(scale):
-        found = renew_directions(positions, gradients, first, tuner, counts_cost=counts_cost)
+    present, room, dim = metric_of(first), len(first.stretch), len(scale)
+    have_common = share_directions(together)
+    is_enough = is_round and len(positions) >= FULL_BASIS_DRAWS * dim
+    if have_common and room >= dim and not is_enough:
+        found = renew_directions(positions, gradients, present, tuner, counts_cost=counts_cost)
     else:
         found = find_directions(positions, gradients, scale, tuner, room, counts_cost=counts_cost)
     had_directions = any(not is_diagonal(each.standardization) for each in together)
     changes = had_directions or (found is not None and found.factor.rank > 0)
-    is_new = changes and misfit(positions, gradients, first, tuner) > LARGEST_MISFIT
+    is_new = changes and misfit(positions, gradients, present, tuner) > LARGEST_MISFIT
     if found is None and have_common and not is_new:
         return None, False
-    return found or ScaleAndDirections(scale, no_directions(len(scale))), is_new
+    return found or ScaleAndDirections(scale, no_directions(dim)), is_new
