@@ -148,7 +148,7 @@ def test_chains_that_agree_leave_the_windows_with_one_scale(settings: dict[str, 
     assert all(chain.agreed_early for chain in chains)
     advance_until_they_wait(chains)
     assert chains[0].stage.round == 1
-    assert chains[0].warmup_draws_before == 8 + 20 + 12 + 40 + 20
+    assert chains[0].warmup_draws_before == 20 + 20 + 30 + 40 + 20
 
 
 def test_after_the_windows_come_crossing_times_where_they_are_looked_at() -> None:

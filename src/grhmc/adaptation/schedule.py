@@ -18,11 +18,10 @@ settling tunes the momentum decorrelation time, too (GEO only: all windows use i
 rounds). Elsewhere settling has 2 % if the integrator of the last round stays. With too few draws for windows there is
 one round and nothing else.
 
-Percentages are of `tune`. If the tuner is GEO and there are four chains or more, all windows but the hot ones are two
-fifths as long, rounds and settling two thirds, but windows and rounds not shorter than it takes to tell directions, nor
-anything shorter than with 400 draws. With 1000 draws and few dimensions the windows have 8, 20*, 12, 40*, 20, 20 and
-28, the rounds 54 and the settling 40: there are more and shorter rounds, and a run that has found what it needs is
-sooner done.
+Percentages are of `tune`. If the tuner is GEO and there are four chains or more, windows 5 to 7 are two fifths as
+long, rounds and settling two thirds, but windows and rounds not shorter than it takes to tell directions, nor anything
+shorter than with 400 draws. With 1000 draws and few dimensions the windows have 20, 20*, 30, 40*, 20, 20 and 28, the
+rounds 54 and the settling 40: there are more and shorter rounds, and a run that has found what it needs is sooner done.
 """
 
 from __future__ import annotations
@@ -51,8 +50,8 @@ _WINDOW_GRADIENTS = 8.0
 # refreshments or so. GEO's scale is that of the target at any temperature where coordinates are normal.
 # MCT needs a hundred crossings of each coordinate; with more draws than a fifth it would cost more than it gains.
 _FEWEST_FOR_SHORTER, _FOR_SHORTER_WINDOWS, _FOR_SHORTER_ROUNDS, _ENOUGH_CHAINS = 400, 0.4, 0.67, 4
-# With GEO windows have two fifths of these shares, rounds and settling two thirds, but no fewer draws than with 400 of
-# warm-up: what four chains see there is enough to go on with. Fewer chains take longer to see as much.
+# With GEO windows after the hot ones have two fifths of these shares, rounds and settling two thirds, but no fewer draws
+# than with 400 of warm-up: what four chains see there is enough to go on with. Fewer chains take longer to see as much.
 
 
 def _shorter(n_tune: int, tuner: int, n_chains: int, share: float) -> int:
@@ -77,7 +76,8 @@ def _stage_lengths(
         _shorter(n_tune, tuner, n_chains, share) for share in (_FOR_SHORTER_WINDOWS, _FOR_SHORTER_ROUNDS)
     )
     windows = [
-        length(share, n_tune if number in _HOT_WINDOWS else of_windows) for number, share in enumerate(_WINDOW_SHARES)
+        length(share, of_windows if number > max(_HOT_WINDOWS) else n_tune)
+        for number, share in enumerate(_WINDOW_SHARES)
     ]
     crossing_times = max(1, round(_CROSSING_TIMES_SHARE * n_tune)) if tuner == MCT else 0
     settling = max(1, round(_SETTLING_SHARE * of_rounds))
