@@ -38,14 +38,14 @@ def lengths(n_tune: int, tuner: int, **how: Any) -> list[int]:
 
 
 def test_windows_of_geo_after_the_hot_ones_are_short() -> None:
-    assert lengths(1000, GEO)[:8] == [20, 20, 30, 40, 20, 20, 28, 54]
+    assert lengths(1000, GEO)[:8] == [20, 20, 30, 40, 20, 20, 28, 56]
     for tuner in (VARI, ISG, MCT):
         assert lengths(1000, tuner)[:7] == [20, 20, 30, 40, 50, 50, 70]
     assert lengths(400, GEO)[:7] == [8, 8, 12, 16, 20, 20, 28]  # nothing is shorter than that
 
 
 def test_fewer_chains_have_longer_windows_and_rounds() -> None:
-    assert lengths(1000, GEO, n_chains=2)[:8] == [20, 20, 30, 40, 40, 40, 56, 79]
+    assert lengths(1000, GEO, n_chains=2)[:8] == [20, 20, 30, 40, 40, 40, 56, 78]
     assert lengths(1000, GEO, n_chains=1)[:8] == [20, 20, 30, 40, 50, 50, 70, 83]
     assert lengths(1000, GEO, n_chains=8) == lengths(1000, GEO, n_chains=4)
 
