@@ -50,8 +50,8 @@ _WINDOW_GRADIENTS = 8.0
 # refreshments or so. GEO's scale is that of the target at any temperature where coordinates are normal.
 # MCT needs a hundred crossings of each coordinate; with more draws than a fifth it would cost more than it gains.
 _FEWEST_FOR_SHORTER, _FOR_SHORTER_WINDOWS, _FOR_SHORTER_ROUNDS, _ENOUGH_CHAINS = 400, 0.4, 0.67, 4
-# With GEO windows after the hot ones have two fifths of these shares, rounds and settling two thirds, but no fewer draws
-# than with 400 of warm-up: what four chains see there is enough to go on with. Fewer chains take longer to see as much.
+# With GEO windows after the hot ones have two fifths of these shares, rounds and settling two thirds, but no fewer
+# draws than with 400 of warm-up: what four chains see there is enough. Fewer chains take longer to see as much.
 
 
 def _shorter(n_tune: int, tuner: int, n_chains: int, share: float) -> int:
