@@ -10,14 +10,13 @@ import pytest
 
 from grhmc.adaptation.directions import (
     SMALLEST_STRETCH,
-    ScaleAndDirections,
     find_directions,
     misfit,
     notable_directions,
     renew_directions,
     worthwhile,
 )
-from grhmc.adaptation.low_rank import LowRank, no_directions
+from grhmc.adaptation.low_rank import LowRank, ScaleAndDirections, no_directions, scale_alone
 from grhmc.adaptation.spectrum import geometric_mean, spectrum_of_draws
 from grhmc.adaptation.tuners.scale_from_moments import GEO, ISG, VARI
 from grhmc.dynamics.density_call import evaluate_force, init_density
@@ -136,6 +135,16 @@ def directions_of(*found: Any, **how: Any) -> ScaleAndDirections:
     metric = find_directions(*found, **how)
     assert metric is not None
     return metric
+
+
+def renewed_by(*draws: Any, counts_cost: bool) -> ScaleAndDirections:
+    """A metric changed by what draws show, where enough was seen."""
+    *_, present, tuner = draws
+    shown = spectrum_of_draws(*draws)
+    assert shown is not None
+    renewed = renew_directions(shown, present, tuner, counts_cost=counts_cost)
+    assert renewed is not None
+    return renewed
 
 
 def normal_draws(rng: np.random.Generator, covariance: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -301,8 +310,7 @@ def test_what_draws_do_not_tell_of_stays(tuner):
     circle = np.sqrt(2.0) * (np.cos(time) * np.eye(12)[0] + np.sin(time) * np.eye(12)[1])
     draws = (circle + 1e-3 * rng.normal(size=circle.shape)) @ factor.T
     gradients = -np.linalg.solve(covariance, draws.T).T
-    renewed = renew_directions(draws, gradients, present, tuner, counts_cost=False)
-    assert renewed is not None
+    renewed = renewed_by(draws, gradients, present, tuner, counts_cost=False)
     assert condition_left(renewed, covariance) < 1.01 * SMALLEST_STRETCH
     anew = directions_of(draws, gradients, present.scale, tuner, 12, counts_cost=False)
     assert condition_left(anew, covariance) > 10.0
@@ -312,10 +320,9 @@ def test_the_present_metric_is_corrected_by_what_draws_tell():
     rng = np.random.default_rng(12)
     covariance, wrong = random_covariance(rng, 6, 1e6), random_covariance(rng, 6, 1e3)
     draws, gradients = normal_draws(rng, covariance, 40)
-    renewed = renew_directions(draws, gradients, present_metric(rng, wrong), GEO, counts_cost=True)
-    assert renewed is not None
+    renewed = renewed_by(draws, gradients, present_metric(rng, wrong), GEO, counts_cost=True)
     assert condition_left(renewed, covariance) < 1.01 * SMALLEST_STRETCH
-    assert renew_directions(draws[:5], gradients[:5], present_metric(rng, wrong), GEO, counts_cost=True) is None
+    assert spectrum_of_draws(draws[:5], gradients[:5], present_metric(rng, wrong), GEO) is None
 
 
 @pytest.mark.parametrize("tuner", [VARI, ISG, GEO])
@@ -323,8 +330,7 @@ def test_the_new_scale_is_that_of_the_tuner_but_for_a_factor(tuner):
     rng = np.random.default_rng(13)
     covariance = random_covariance(rng, 4, 1e3)
     draws, gradients = normal_draws(rng, covariance, 20_000)
-    renewed = renew_directions(draws, gradients, present_metric(rng, np.eye(4)), tuner, counts_cost=False)
-    assert renewed is not None
+    renewed = renewed_by(draws, gradients, present_metric(rng, np.eye(4)), tuner, counts_cost=False)
     sds, score_sds = np.sqrt(np.diag(covariance)), np.sqrt(np.diag(np.linalg.inv(covariance)))
     expected = {VARI: sds, ISG: 1.0 / score_sds, GEO: np.sqrt(sds / score_sds)}[tuner]
     ratio = renewed.scale / expected
@@ -332,11 +338,11 @@ def test_the_new_scale_is_that_of_the_tuner_but_for_a_factor(tuner):
 
 
 def test_a_direction_that_looks_wide_is_believed_where_little_of_it_was_seen_and_a_narrow_one_is_not():
-    """Two thirds of what was seen of a direction tell nothing of its width, because its score has noise."""
+    """Both have moved a hundredth of the way, with scores that are noise."""
     rng = np.random.default_rng(14)
     x = rng.normal(size=(80, 2)) * [1.0, 1e-2]
     g = rng.normal(size=(80, 2)) * [1e-2, 1.0]
-    found = spectrum_of_draws(x, g, np.ones(2), no_directions(2), GEO)
+    found = spectrum_of_draws(x, g, scale_alone(np.ones(2)), GEO)
     assert found is not None
     np.testing.assert_allclose(np.sort(found.eigenvalues), [1.0, 100.0], rtol=0.5)
 
@@ -344,9 +350,10 @@ def test_a_direction_that_looks_wide_is_believed_where_little_of_it_was_seen_and
 def test_a_score_that_hardly_varies_beside_its_mean_says_little_of_the_width():
     rng = np.random.default_rng(15)
     x, noise = rng.normal(size=(80, 1)), rng.normal(size=(80, 1))
-    for size, mean, widest in ((1e-3, 0.0, 1500.0), (1e-3, 0.3, 10.0), (0.0, 0.3, 1.0)):
-        found = spectrum_of_draws(x, size * noise + mean, np.ones(1), no_directions(1), GEO)
-        assert found is None or widest / 3.0 < found.eigenvalues[0] <= widest
+    for size, mean, widest in ((1e-3, 0.0, 1500.0), (1e-3, 0.3, 10.0), (1e-14, 0.3, 1.0)):
+        found = spectrum_of_draws(x, size * noise + mean, scale_alone(np.ones(1)), GEO)
+        assert found is not None
+        assert widest / 3.0 < found.eigenvalues[0] <= widest
 
 
 def test_notable_directions_are_those_that_differ_much_however_many():
@@ -361,7 +368,7 @@ def test_a_spectrum_is_all_ones_in_the_right_coordinates():
     rng = np.random.default_rng(17)
     covariance = random_covariance(rng, 5, 1e4)
     draws, gradients = normal_draws(rng, covariance, 30)
-    found = spectrum_of_draws(draws, gradients, *present_metric(rng, covariance), GEO)
+    found = spectrum_of_draws(draws, gradients, present_metric(rng, covariance), GEO)
     assert found is not None
     np.testing.assert_allclose(found.eigenvalues, 1.0, rtol=1e-6)
 
@@ -370,10 +377,10 @@ def test_misfit_is_zero_in_the_right_coordinates_and_large_in_the_wrong_ones():
     rng = np.random.default_rng(8)
     covariance = random_covariance(rng, 6, 1e4)
     draws, gradients = normal_draws(rng, covariance, 100)
-    none, right = ScaleAndDirections(np.ones(6), no_directions(6)), present_metric(rng, covariance)
-    assert misfit(draws, gradients, none, GEO) == pytest.approx(np.log(1e4), rel=1e-3)
-    assert misfit(draws, gradients, right, GEO) == pytest.approx(0.0, abs=1e-6)
-    assert misfit(draws[:3], gradients[:3], right, GEO) == 0.0
+    none, right = scale_alone(np.ones(6)), present_metric(rng, covariance)
+    assert misfit(spectrum_of_draws(draws, gradients, none, GEO)) == pytest.approx(np.log(1e4), rel=1e-3)
+    assert misfit(spectrum_of_draws(draws, gradients, right, GEO)) == pytest.approx(0.0, abs=1e-6)
+    assert misfit(spectrum_of_draws(draws[:3], gradients[:3], right, GEO)) == 0.0
 
 
 def test_no_directions_has_the_shapes_of_none():

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grhmc.adaptation.directions import find_directions, metric_of, misfit
+from grhmc.adaptation.directions import find_directions, misfit
 from grhmc.adaptation.findings import Findings
-from grhmc.adaptation.low_rank import no_directions
+from grhmc.adaptation.low_rank import metric_of, no_directions
+from grhmc.adaptation.spectrum import spectrum_of_draws
 from grhmc.adaptation.standardizing import directions_together
 from grhmc.adaptation.tuners.scale_from_moments import GEO
 from grhmc.dynamics.standardization import init_standardization, set_directions
@@ -53,7 +54,7 @@ def circle(n: int) -> np.ndarray:
 def left_by(found: Any) -> float:
     """What a metric leaves, by draws that show all."""
     draws = np.random.default_rng(2).multivariate_normal(np.zeros(DIM), COVARIANCE, size=500)
-    return misfit(draws, -np.linalg.solve(COVARIANCE, draws.T).T, found, GEO)
+    return misfit(spectrum_of_draws(draws, -np.linalg.solve(COVARIANCE, draws.T).T, found, GEO))
 
 
 def test_in_a_window_what_chains_have_in_common_stays_where_draws_show_little(some: Findings) -> None:
@@ -72,19 +73,19 @@ def test_in_a_window_what_draws_show_changes_what_chains_have_in_common(some: Fi
     assert left_by(found) < np.log(1.5)
 
 
-@pytest.mark.parametrize(("n", "is_anew"), [(2 * DIM + 2, False), (20 * DIM, True)])
-def test_after_a_round_directions_are_found_anew_if_draws_can_show_all(some: Findings, n: int, is_anew: bool) -> None:
-    """The common directions are none here: a round with enough draws forgets them."""
+@pytest.mark.parametrize("is_round", [False, True])
+def test_after_a_round_and_only_then_directions_are_found_anew(some: Findings, is_round: bool) -> None:
+    """The common directions are none here: a round forgets them."""
     rng = np.random.default_rng(4)
     wrong = metric(np.eye(DIM)[:1], np.array([1.45]))
-    draws = rng.normal(size=(max(n, 12), DIM))
+    draws = rng.normal(size=(20 * DIM, DIM))
     chains = [replace(each, gradients=-each.positions) for each in chains_with(some, wrong, draws)]
     scale = np.full(DIM, 1.1)
-    found, _ = directions_together(chains, scale, GEO, counts_cost=False, is_round=is_anew)
+    found, _ = directions_together(chains, scale, GEO, counts_cost=False, is_round=is_round)
     assert found is not None
     expected = find_directions(draws, -draws, scale, GEO, DIM, counts_cost=False)
     assert expected is not None
-    assert np.array_equal(found.scale, expected.scale) == is_anew
+    assert np.array_equal(found.scale, expected.scale) == is_round
 
 
 def test_chains_without_a_common_metric_find_directions_from_nothing(some: Findings) -> None:

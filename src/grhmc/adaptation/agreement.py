@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from grhmc.adaptation.findings import Findings
-from grhmc.adaptation.low_rank import standardized_draws
+from grhmc.adaptation.low_rank import metric_of, standardized_draws
 from grhmc.adaptation.stage import ScaleRule
 from grhmc.adaptation.tuners.moments import moments_of_draws
 from grhmc.adaptation.tuners.scale_from_moments import proposal
@@ -47,7 +47,10 @@ def do_agree_in_coordinates(findings: Sequence[Findings], rule: ScaleRule, n_rou
     """
     if not all(len(each.positions) for each in findings):
         return False
-    draws = (standardized_draws(each.positions, each.gradients, each.standardization) for each in findings)
+    draws = (
+        standardized_draws(each.positions, each.gradients, each.standardization.centre, metric_of(each.standardization))
+        for each in findings
+    )
     proposals = [proposal(rule.tuner, rule.centred_gradient, moments_of_draws(*each)) for each in draws]
     centres, scales = (np.array([each[part] for each in proposals]) for part in range(2))
     return do_agree(centres, scales, 1.0, n_rounds)

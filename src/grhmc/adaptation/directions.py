@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from grhmc.adaptation.low_rank import LowRank, factor_of, no_directions
+from grhmc.adaptation.low_rank import LowRank, ScaleAndDirections, no_directions, scale_alone
 from grhmc.adaptation.spectrum import spectrum_of_draws
 from grhmc.adaptation.tuners.scale_from_moments import scale_from_moments
-from grhmc.dynamics.standardization import Standardization
 
 SMALLEST_STRETCH = 1.5
 """Ratio of the largest to the smallest eigenvalue that is left to the diagonal scale."""
@@ -24,24 +22,6 @@ _GRADIENT_NANOSECONDS, _PER_DIMENSION, _PER_DIRECTION = 1000.0, 10.0, 0.8
 _SMALLEST_GAIN = 1.1
 
 
-class ScaleAndDirections(NamedTuple):
-    """S and F of a metric S F² S.
-
-    Attributes
-    ----------
-    scale : ndarray, shape (dim,)
-    factor : LowRank
-    """
-
-    scale: np.ndarray
-    factor: LowRank
-
-
-def metric_of(standardization: Standardization) -> ScaleAndDirections:
-    """Those that a standardization has now; copies."""
-    return ScaleAndDirections(standardization.scale.copy(), factor_of(standardization))
-
-
 def find_directions(
     positions: np.ndarray, gradients: np.ndarray, scale: np.ndarray, tuner: int, max_rank: int, *, counts_cost: bool
 ) -> ScaleAndDirections | None:
@@ -49,55 +29,54 @@ def find_directions(
 
     Parameters
     ----------
-    positions, gradients, scale, tuner
+    positions, gradients, tuner
         See `spectrum_of_draws`.
+    scale : ndarray, shape (dim,)
     max_rank : int
         Most directions.
     counts_cost : bool
         Keep only the directions that are worth their cost (see `worthwhile`).
     """
-    found = spectrum_of_draws(positions, gradients, scale, no_directions(len(scale)), tuner)
+    found = spectrum_of_draws(positions, gradients, scale_alone(scale), tuner)
     return None if found is None else worthwhile(found, scale, max_rank, counts_cost=counts_cost)
 
 
 def renew_directions(
-    positions: np.ndarray, gradients: np.ndarray, present: ScaleAndDirections, tuner: int, *, counts_cost: bool
+    found: LowRank, present: ScaleAndDirections, tuner: int, *, counts_cost: bool
 ) -> ScaleAndDirections | None:
-    """The present scale and directions, changed by what draws and gradients show in the coordinates that these give.
+    """The present scale and directions, changed by the spectrum that draws show in the coordinates that these give.
 
     What the draws do not tell of stays as it is. In the right coordinates they tell little: between two refreshments
     the path of a standard normal is a circle, which has two dimensions. The new scale is the one that the tuner would
     find for a normal with the new matrix as its covariance. Time grows with the cube of the dimension.
+
+    None where the matrix has too wide a range for floating-point numbers.
     """
-    found = spectrum_of_draws(positions, gradients, *present, tuner)
-    if found is None:
-        return None
     dim = len(present.scale)
     half = present.factor.stretched(found.stretched(np.eye(dim))).T  # over the present scale
     try:
         sds, score_sds = np.linalg.norm(half, axis=1), np.linalg.norm(np.linalg.inv(half), axis=0)
         change = np.array([scale_from_moments(tuner, *each) for each in zip(sds**2, score_sds**2, strict=True)])
         vectors, roots, _ = np.linalg.svd(half / change[:, np.newaxis])
-    except np.linalg.LinAlgError:  # too wide a range for floating-point numbers
+    except np.linalg.LinAlgError:
         return None
     return worthwhile(LowRank(vectors.T, roots**2), present.scale * change, dim, counts_cost=counts_cost)
 
 
 def notable_directions(positions: np.ndarray, gradients: np.ndarray, scale: np.ndarray, tuner: int) -> LowRank:
     """The directions on top of a diagonal scale that are much wider or narrower than it says, however many."""
-    found = spectrum_of_draws(positions, gradients, scale, no_directions(len(scale)), tuner)
+    found = spectrum_of_draws(positions, gradients, scale_alone(scale), tuner)
     if found is None:
         return no_directions(len(scale))
     is_notable = np.abs(np.log(found.eigenvalues)) > math.log(SMALLEST_STRETCH)
     return LowRank(found.directions[is_notable], found.eigenvalues[is_notable])
 
 
-def misfit(positions: np.ndarray, gradients: np.ndarray, metric: ScaleAndDirections, tuner: int) -> float:
-    """Log ratio of the largest to the smallest eigenvalue in the coordinates of a metric.
+def misfit(found: LowRank | None) -> float:
+    """Log ratio of the largest to the smallest eigenvalue of a spectrum in the coordinates of a metric.
 
     0 where too little was seen to tell.
     """
-    found = spectrum_of_draws(positions, gradients, *metric, tuner)
     if found is None:
         return 0.0
     left = np.log(found.eigenvalues)
@@ -125,7 +104,7 @@ def worthwhile(found: LowRank, scale: np.ndarray, max_rank: int, *, counts_cost:
         if cost[best] * _SMALLEST_GAIN > cost[0]:
             best = 0
     if best == 0:
-        return ScaleAndDirections(scale, no_directions(dim))
+        return scale_alone(scale)
     _, n_narrow, middle = choices[best]
     chosen = np.concatenate([order[:n_narrow], order[len(order) - (best - n_narrow) :]])
     factor = LowRank(found.directions[chosen], found.eigenvalues[chosen] / math.exp(middle))

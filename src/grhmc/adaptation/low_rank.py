@@ -52,6 +52,29 @@ def no_directions(dim: int) -> LowRank:
     return LowRank(np.zeros((0, dim)), np.zeros(0))
 
 
+class ScaleAndDirections(NamedTuple):
+    """S and F of a metric S F² S.
+
+    Attributes
+    ----------
+    scale : ndarray, shape (dim,)
+    factor : LowRank
+    """
+
+    scale: np.ndarray
+    factor: LowRank
+
+
+def metric_of(standardization: Standardization) -> ScaleAndDirections:
+    """Those that a standardization has now; copies."""
+    return ScaleAndDirections(standardization.scale.copy(), factor_of(standardization))
+
+
+def scale_alone(scale: np.ndarray) -> ScaleAndDirections:
+    """A metric without directions."""
+    return ScaleAndDirections(scale, no_directions(len(scale)))
+
+
 class NewStandardization(NamedTuple):
     """What a chain's standardization is to become.
 
@@ -72,8 +95,8 @@ def diagonal(centre: np.ndarray, scale: np.ndarray) -> NewStandardization:
 
 
 def standardized_draws(
-    positions: np.ndarray, gradients: np.ndarray, standardization: Standardization
+    positions: np.ndarray, gradients: np.ndarray, centre: np.ndarray, metric: ScaleAndDirections
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draws and gradients, shape (n, dim), in the coordinates that a standardization gives."""
-    centre, scale, factor = standardization.centre, standardization.scale, factor_of(standardization)
+    """Draws and gradients, shape (n, dim), in the coordinates that a centre and a metric give."""
+    scale, factor = metric
     return factor.standardized((positions - centre) / scale), factor.stretched(gradients * scale)

@@ -15,11 +15,10 @@ from functools import partial
 import numpy as np
 
 from grhmc.adaptation.agreement import do_agree_in_coordinates, share_directions
-from grhmc.adaptation.directions import ScaleAndDirections
 from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
 from grhmc.adaptation.found_times import still_count
-from grhmc.adaptation.low_rank import NewStandardization
+from grhmc.adaptation.low_rank import NewStandardization, ScaleAndDirections
 from grhmc.adaptation.pooled_scale import pool_crossing_scales, pool_moments
 from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.standardizing import by_own_draws, directions_together, directions_within_chains

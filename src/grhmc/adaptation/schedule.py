@@ -21,7 +21,7 @@ one round and nothing else.
 Percentages are of `tune`. If the tuner is GEO and there are four chains or more, windows 5 to 7 are two fifths as
 long, rounds and settling two thirds, but windows and rounds not shorter than it takes to tell directions, nor anything
 shorter than with 400 draws. With 1000 draws and few dimensions the windows have 20, 20*, 30, 40*, 20, 20 and 28, the
-rounds 54 and the settling 40: there are more and shorter rounds, and a run that has found what it needs is sooner done.
+rounds 56 and the settling 40: there are more and shorter rounds, and a run that has found what it needs is sooner done.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from grhmc.adaptation.tuners.scale_from_moments import FIXED, GEO, MCT
 
 _WINDOW_SHARES = (0.02, 0.02, 0.03, 0.04, 0.05, 0.05, 0.07)
 _HOT_WINDOWS = (1, 3)
+_FIRST_TO_COOL = max(_HOT_WINDOWS) + 1
 _FIRST_WITH_DIRECTIONS = 2
 FEWEST_DRAWS_TO_HEAT = 400
 _ROUND_SHARE, _SETTLING_SHARE = 0.08, 0.06
@@ -76,8 +77,7 @@ def _stage_lengths(
         _shorter(n_tune, tuner, n_chains, share) for share in (_FOR_SHORTER_WINDOWS, _FOR_SHORTER_ROUNDS)
     )
     windows = [
-        length(share, of_windows if number > max(_HOT_WINDOWS) else n_tune)
-        for number, share in enumerate(_WINDOW_SHARES)
+        length(share, of_windows if number >= _FIRST_TO_COOL else n_tune) for number, share in enumerate(_WINDOW_SHARES)
     ]
     crossing_times = max(1, round(_CROSSING_TIMES_SHARE * n_tune)) if tuner == MCT else 0
     settling = max(1, round(_SETTLING_SHARE * of_rounds))
@@ -145,7 +145,7 @@ def practical_stages(
 
     def has_cooled(number: int) -> bool:
         """Of a window before the last: it follows both hot ones."""
-        return max(_HOT_WINDOWS) < number < len(windows) - 1
+        return _FIRST_TO_COOL <= number < len(windows) - 1
 
     stages = [
         Stage(

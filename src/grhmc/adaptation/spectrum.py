@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from grhmc.adaptation.low_rank import LowRank, no_directions
+from grhmc.adaptation.low_rank import LowRank, ScaleAndDirections, no_directions, standardized_draws
 from grhmc.adaptation.tuners.scale_from_moments import GEO, ISG, LARGEST_MEAN_GRADIENT, VARI
 
 FEWEST_DRAWS = 10
@@ -35,7 +35,7 @@ _ROUNDING_OF_SCORES = 1e-24
 
 
 def spectrum_of_draws(
-    positions: np.ndarray, gradients: np.ndarray, scale: np.ndarray, factor: LowRank, tuner: int
+    positions: np.ndarray, gradients: np.ndarray, metric: ScaleAndDirections, tuner: int
 ) -> LowRank | None:
     """All directions that draws tell of in the coordinates of a metric; None where too little was seen to tell.
 
@@ -43,8 +43,7 @@ def spectrum_of_draws(
     ----------
     positions, gradients : ndarray, shape (n, dim)
         Draws, and the gradients of the log density there, in the units of the parameters.
-    scale, factor : ndarray, shape (dim,), and LowRank
-        S and F.
+    metric : ScaleAndDirections
     tuner : int
         `VARI`, `ISG` or `GEO`.
 
@@ -57,8 +56,7 @@ def spectrum_of_draws(
     positions, gradients = positions[usable], gradients[usable]
     if len(positions) < FEWEST_DRAWS:
         return None
-    x = factor.standardized((positions - positions.mean(axis=0)) / scale)
-    return _spectrum(x, factor.stretched(gradients * scale), tuner)
+    return _spectrum(*standardized_draws(positions, gradients, positions.mean(axis=0), metric), tuner)
 
 
 def _spectrum(x: np.ndarray, g: np.ndarray, tuner: int) -> LowRank | None:

@@ -9,17 +9,22 @@ import numpy as np
 from grhmc.adaptation.agreement import share_directions
 from grhmc.adaptation.directions import (
     LARGEST_MISFIT,
-    ScaleAndDirections,
     find_directions,
-    metric_of,
     misfit,
     notable_directions,
     renew_directions,
 )
 from grhmc.adaptation.findings import Findings
-from grhmc.adaptation.low_rank import LowRank, NewStandardization, no_directions
+from grhmc.adaptation.low_rank import (
+    LowRank,
+    NewStandardization,
+    ScaleAndDirections,
+    metric_of,
+    no_directions,
+    scale_alone,
+)
 from grhmc.adaptation.pooled_scale import own_suggestion
-from grhmc.adaptation.spectrum import FULL_BASIS_DRAWS
+from grhmc.adaptation.spectrum import FULL_BASIS_DRAWS, spectrum_of_draws
 from grhmc.adaptation.stage import ScaleRule
 from grhmc.dynamics.standardization import is_diagonal
 
@@ -31,7 +36,7 @@ def by_own_draws(own: Findings, rule: ScaleRule, *, counts_cost: bool) -> NewSta
     present ones are far off.
     """
     present = own.standardization
-    if misfit(own.positions, own.gradients, metric_of(present), rule.tuner) <= LARGEST_MISFIT:
+    if misfit(spectrum_of_draws(own.positions, own.gradients, metric_of(present), rule.tuner)) <= LARGEST_MISFIT:
         return None
     centre, scale = own_suggestion(rule, own.previous_moments, own.moments, present)
     room = len(present.stretch)
@@ -68,12 +73,14 @@ def directions_together(
     have_common = share_directions(together)
     is_enough = is_round and len(positions) >= FULL_BASIS_DRAWS * dim
     if have_common and room >= dim and not is_enough:
-        found = renew_directions(positions, gradients, present, tuner, counts_cost=counts_cost)
+        shown = spectrum_of_draws(positions, gradients, present, tuner)
+        found = None if shown is None else renew_directions(shown, present, tuner, counts_cost=counts_cost)
     else:
         found = find_directions(positions, gradients, scale, tuner, room, counts_cost=counts_cost)
-    had_directions = any(not is_diagonal(each.standardization) for each in together)
-    changes = had_directions or (found is not None and found.factor.rank > 0)
-    is_new = changes and misfit(positions, gradients, present, tuner) > LARGEST_MISFIT
+        had_directions = any(not is_diagonal(each.standardization) for each in together)
+        changes = had_directions or (found is not None and found.factor.rank > 0)
+        shown = spectrum_of_draws(positions, gradients, present, tuner) if changes else None
+    is_new = misfit(shown) > LARGEST_MISFIT
     if found is None and have_common and not is_new:
         return None, False
-    return found or ScaleAndDirections(scale, no_directions(dim)), is_new
+    return found or scale_alone(scale), is_new

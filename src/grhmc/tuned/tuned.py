@@ -21,7 +21,8 @@ class Tuned:
     ----------
     scale, centre : ndarray, shape (dim,)
         Geometric and arithmetic means over chains, in the units of the unconstrained parameters. Without directions the
-        mass matrix is diag(scale**-2); other samplers call scale**2 the (inverse mass or metric) variances.
+        mass matrix is diag(scale**-2); other samplers call scale**2 the (inverse mass or metric) variances. Beside
+        directions the scale has a factor that all parameters have in common (docs/metric.md).
     event_rate, time_to_u_turn : float
         Geometric means over chains; per process time, and in process time. The rate of the discrete process is one over
         the time that a momentum lasts.
