@@ -107,7 +107,9 @@ def sampler_seconds(chain: Chain, block_gradients: int) -> tuple[float, float]:
         began = time.perf_counter()
         chain.advance(block_gradients)
         elapsed = time.perf_counter() - began
-        best = min(best, elapsed / (chain.counts.n_gradients - before))
+        n_gradients = chain.counts.n_gradients - before
+        if n_gradients > 0:  # none where the last draw was the last of the block before
+            best = min(best, elapsed / n_gradients)
     return best, (chain.counts.n_gradients - first[0]) / max(chain.draws_done - first[1], 1)
 
 

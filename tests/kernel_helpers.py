@@ -95,9 +95,9 @@ class Dynamics:
             self.density, self.standardization, self.step.position, self.step.stage_forces[0]
         )
 
-    def attempt(self, duration: float) -> tuple[int, int, StepEnd, float]:
+    def attempt(self, duration: float, wants_error: bool = True) -> tuple[int, int, StepEnd, float]:
         """Code, gradients, what is known of the end, and local error of one attempt."""
-        return attempt_step(self.tableau, self.density, self.standardization, self.step, duration, True)
+        return attempt_step(self.tableau, self.density, self.standardization, self.step, duration, wants_error)
 
     def advance(self, duration: float, n_steps: int = 1) -> None:
         """Take steps of fixed size."""

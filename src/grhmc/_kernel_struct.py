@@ -3,6 +3,10 @@
 Numba passes a NamedTuple by value. For one with fifty arrays that is 350 machine words at every call, which costs
 more time than a gradient and most of the compilation. A class decorated with `passed_by_reference` reaches kernels as
 a pointer instead; attribute access reads the same in compiled code and in plain Python.
+
+A member that is a NamedTuple is a pointer in compiled code, too: to where it lies in the structure. So each of its own
+members is read where it is used. Read whole, it would be some fifty words to load, and to keep, wherever a path that is
+hardly ever taken needs all of them.
 """
 
 from __future__ import annotations
@@ -48,6 +52,13 @@ class StructModel(models.PrimitiveModel):
         super().__init__(manager, struct_type, pointee.as_pointer())
 
 
+def _within(member: Any) -> StructType | None:
+    """The type of a NamedTuple that lies in a structure; None for any other member."""
+    if not isinstance(member, (types.NamedTuple, types.NamedUniTuple)):
+        return None
+    return StructType(member.instance_class.__name__, tuple(zip(member.fields, member.types, strict=True)))
+
+
 @typing.templates.infer_getattr
 class StructAttributes(typing.templates.AttributeTemplate):
     """Types of the members."""
@@ -57,13 +68,20 @@ class StructAttributes(typing.templates.AttributeTemplate):
     def generic_resolve(self, struct_type: StructType, attribute: str) -> types.Type | None:
         """Type of one member."""
         place = struct_type.index(attribute)
-        return None if place < 0 else struct_type.members[place][1]
+        if place < 0:
+            return None
+        member = struct_type.members[place][1]
+        return _within(member) or member
 
 
 @lower_getattr_generic(StructType)
 def _lower_member(context, builder, struct_type, value, attribute):
     place = struct_type.index(attribute)
-    return builder.load(cgutils.gep_inbounds(builder, value, 0, place))
+    pointer = cgutils.gep_inbounds(builder, value, 0, place)
+    within = _within(struct_type.members[place][1])
+    if within is None:
+        return builder.load(pointer)
+    return builder.bitcast(pointer, context.get_value_type(within))
 
 
 @unbox(StructType)

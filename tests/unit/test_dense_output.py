@@ -19,6 +19,7 @@ from grhmc.dynamics.time_averages import (
     init_path_integrals,
     integrate_and_move,
     integrate_path,
+    move_and_count,
     reset_integrals,
     write_averages,
 )
@@ -131,13 +132,17 @@ def test_integrals_converge_with_order_six():
     assert fitted_slope(steps, errors[1]) > 6.5
 
 
-def moved(step, duration, share=1.0):
-    """Commit a whole step; returns `share` of its path integrals and the crossings it counted."""
+def moved(step, duration):
+    """Commit a whole step; returns its path integrals and the crossings it counted."""
     integrals, n_crossings = init_path_integrals(2, 0), np.zeros(2)
-    ends = (step.end_position, step.end_momentum, step.stage_forces[-1])
-    sums = (integrals.position, integrals.position_squared, n_crossings)
-    integrate_and_move(step.position, step.momentum, step.stage_forces[0], *ends, duration, share, *sums)
+    integrate_and_move(*ends_of(step), duration, integrals.position, integrals.position_squared, n_crossings)
     return integrals, n_crossings
+
+
+def ends_of(step):
+    """Position, momentum and force at the start of a step and at its end."""
+    ends = (step.end_position, step.end_momentum, step.stage_forces[-1])
+    return step.position, step.momentum, step.stage_forces[0], *ends
 
 
 def test_integrals_over_a_whole_step_have_their_closed_form():
@@ -162,11 +167,9 @@ def test_integrals_over_whole_steps_converge_with_order_six():
 def test_committing_a_step_makes_its_end_the_start_and_counts_changes_of_side():
     step = orbit_step(OSCILLATOR, 0.0, 1.5)  # of the first coordinate from 1 to 0.27, of the second from -0.3 to 1.08
     expected = [step.end_position.copy(), step.end_momentum.copy(), step.stage_forces[-1].copy()]
-    integrals, n_crossings = moved(step, 1.5, share=0.0)
+    _, n_crossings = moved(step, 1.5)
     np.testing.assert_array_equal([step.position, step.momentum, step.stage_forces[0]], expected)
     np.testing.assert_array_equal(n_crossings, [0.0, 1.0])
-    assert not integrals.position.any()
-    assert not integrals.position_squared.any()
 
 
 def test_a_step_that_crosses_and_returns_counts_twice():
@@ -175,6 +178,17 @@ def test_a_step_that_crosses_and_returns_counts_twice():
     assert step.position[0] * step.end_position[0] > 0.0
     _, n_crossings = moved(step, np.pi + 0.4)
     np.testing.assert_array_equal(n_crossings, [2.0, 1.0])
+
+
+@pytest.mark.parametrize("start", [-0.2, 0.0])
+def test_a_step_without_integrals_moves_and_counts_the_same(start):
+    orbit = Oscillator(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+    with_integrals, without = orbit_step(orbit, start, np.pi + 0.2), orbit_step(orbit, start, np.pi + 0.2)
+    duration, n_crossings = np.pi + 0.2 - start, np.zeros(2)
+    _, expected = moved(with_integrals, duration)
+    move_and_count(*ends_of(without), duration, n_crossings)
+    np.testing.assert_array_equal(n_crossings, expected)
+    np.testing.assert_array_equal(ends_of(without), ends_of(with_integrals))
 
 
 def test_integrals_over_parts_add_up_and_start_anew_after_a_reset():

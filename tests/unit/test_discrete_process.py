@@ -19,7 +19,7 @@ from grhmc.adaptation.tuners.momentum_time import (
 )
 from grhmc.events.random_numbers import generator_state
 from grhmc.models.analytic import gaussian, independent_normals, paper_target
-from grhmc.process.discrete import EXPONENTIAL_LENGTH, MOST_STEPS, UNIFORM_LENGTH, draw_n_steps
+from grhmc.process.trajectory_plan import EXPONENTIAL_LENGTH, MOST_STEPS, UNIFORM_LENGTH, draw_n_steps
 from kernel_helpers import ORBITS, Dynamics
 
 NORMALS = independent_normals([1.0, 2.0, 0.1]).log_density()
@@ -176,14 +176,15 @@ def test_one_excursion_into_a_tail_does_not_make_a_coordinate_slow():
 
 
 def test_a_slow_posterior_has_more_trajectories_between_its_draws():
-    n_events = {}
-    for correlation in (0.0, 0.98):
+    n_events = {0.0: [], 0.98: []}
+    for correlation, found in n_events.items():
         covariance = np.full((3, 3), correlation) + (1.0 - correlation) * np.eye(3)
         model = gaussian(np.zeros(3), covariance).log_density()
-        result = grhmc.sample(model, metric="diagonal", draws=50, seed=3, progress_bar=False, diagnose=False)
-        n_events[correlation] = result["sample_stats"]["n_events"].to_numpy()
-        assert len(np.unique(n_events[correlation])) == 1
-    assert n_events[0.98].max() > n_events[0.0].max()
+        for seed in range(1, 6):  # one run of five says 1 by chance
+            result = grhmc.sample(model, metric="diagonal", draws=50, seed=seed, progress_bar=False, diagnose=False)
+            found.append(np.unique(result["sample_stats"]["n_events"]).item())
+    assert n_events[0.0] == [1] * 5
+    assert sum(n_events[0.98]) > 7
 
 
 def test_a_persistent_momentum_is_kept_in_part_from_one_draw_to_the_next():

@@ -8,7 +8,7 @@ import pytest
 from grhmc.density_pointer import EXCEPTION, NON_FINITE_DENSITY, NON_FINITE_GRADIENT
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import evaluate_force
-from grhmc.dynamics.standardization import init_standardization
+from grhmc.dynamics.standardization import init_standardization, set_directions
 from grhmc.models import from_python
 from kernel_helpers import INTEGRATORS, ORBITS, OSCILLATOR, PENDULUM, Dynamics, fitted_slope
 
@@ -48,6 +48,31 @@ def test_local_error_estimate_shrinks_with_the_published_power(integrator, orbit
     errors = [dynamics.attempt(step)[3] for step in steps]
     slope = fitted_slope(steps, errors)
     assert slope == pytest.approx(TABLEAUS[integrator].error_order, abs=0.15)
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+@pytest.mark.parametrize("integrator", ["leapfrog", *INTEGRATORS])
+def test_a_step_whose_error_is_not_wanted_is_the_same(integrator, rank):
+    standardization = init_standardization(np.array([0.1, -2.0]), np.array([1.3, 0.4]), max_rank=2)
+    turned = np.array([[0.6, 0.8], [-0.8, 0.6]])
+    set_directions(standardization, turned[:rank], np.array([9.0, 0.25])[:rank])
+    ends = []
+    for wants_error in (True, False):
+        dynamics = Dynamics(integrator, OSCILLATOR.model, *OSCILLATOR.at(0.3), standardization)
+        code, n_gradients, end, _ = dynamics.attempt(0.7, wants_error)
+        step = dynamics.step
+        ends.append((step.end_position, step.end_momentum, step.stage_forces[-1], [code, n_gradients, *end]))
+    for wanted, not_wanted in zip(*ends, strict=True):
+        np.testing.assert_allclose(not_wanted, wanted, rtol=1e-13)
+
+
+@pytest.mark.parametrize("integrator", ["leapfrog", "splitting"])
+def test_a_step_whose_error_is_not_wanted_says_what_failed(integrator):
+    model = from_python(lambda q: (-np.inf, -q) if q[0] > 1.0 else (-0.5 * q @ q, -q), 1)
+    code, n_gradients, _, _ = Dynamics(integrator, model, np.array([0.9]), np.array([3.0])).attempt(
+        0.5, wants_error=False
+    )
+    assert (code, n_gradients) == (NON_FINITE_DENSITY, 1)
 
 
 @EACH_ORBIT

@@ -7,7 +7,15 @@ import pytest
 from numba.core import config
 
 from grhmc._jit import kernel
-from grhmc.events.random_numbers import exponential, fill_normal, generator_state, mix_normal, normal, uniform
+from grhmc.events.random_numbers import (
+    exponential,
+    fill_normal,
+    generator_state,
+    mix_in_normal,
+    mix_normal,
+    normal,
+    uniform,
+)
 
 N_NUMBERS = 2_000 if config.DISABLE_JIT else 1_000_000  # pyright: ignore[reportAttributeAccessIssue]
 # Of a million normal numbers 15 000 are decided at a layer's edge and 260 come from the tail.
@@ -54,3 +62,6 @@ def test_partly_new_numbers(persistence) -> None:
     mix_normal(rng, persistence, numbers, mixed)
     expected = persistence * numbers + np.sqrt(1.0 - persistence**2) * theirs.standard_normal(10)
     np.testing.assert_allclose(mixed, expected, rtol=1e-14)
+    np.testing.assert_array_equal(numbers, np.arange(10.0))
+    mix_in_normal(generator_state(np.random.default_rng(4)), persistence, numbers)
+    np.testing.assert_allclose(numbers, expected, rtol=1e-14)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grhmc.diagnosis.report import NOTE, WARNING, Finding, listed_chains
-from grhmc.process.discrete import HOPELESS_ENERGY_ERROR, MOST_STEPS
+from grhmc.process.discrete import HOPELESS_ENERGY_ERROR
+from grhmc.process.trajectory_plan import MOST_STEPS
 
 if TYPE_CHECKING:
     import xarray

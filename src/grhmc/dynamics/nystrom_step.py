@@ -49,6 +49,9 @@ def attempt_step(
     centre, scale = standardization.centre, standardization.scale
     n_stages = forces.shape[0]
     square = duration * duration
+    if n_stages == _ONE_FORCE and not wants_error:
+        code, end = _leapfrog(tableau, density, standardization, step, duration)
+        return code, 1, end, 0.0
     code, log_density = FINE, 0.0
     for i in range(1, n_stages):
         weights = _stage_weights(matrix[i], i, square)
@@ -76,6 +79,68 @@ def attempt_step(
         twice_kinetic, error = _finish_many(momentum, rows, weights, in_momentum, in_position, step.end_momentum)
     return code, n_stages - 1, StepEnd(log_density, 0.5 * twice_kinetic), error
 
+
+@kernel
+def _leapfrog(
+    tableau: TableauArrays, density: Density, standardization: Standardization, step: Step, duration: float
+) -> tuple[int, StepEnd]:
+    """`attempt_step` by a method with one new force, without an error: the default process is mostly here."""
+    start_force, end_force = step.stage_forces[0], step.stage_forces[1]
+    first, last = duration * tableau.velocity_weights[0], duration * tableau.velocity_weights[1]
+    _move_by_one(
+        step.position,
+        step.momentum,
+        start_force,
+        duration,
+        duration * duration * tableau.matrix[1, 0],
+        standardization.centre,
+        standardization.scale,
+        step.end_position,
+        density.point,
+    )
+    if not is_diagonal(standardization):
+        to_parameters(standardization, step.end_position, density.point)
+    code, log_density = evaluate_at_point(density, standardization, end_force)
+    if code != FINE:
+        return code, StepEnd(log_density, np.inf)
+    twice_kinetic = _kick_by_two(step.momentum, start_force, end_force, first, last, step.end_momentum)
+    return code, StepEnd(log_density, 0.5 * twice_kinetic)
+
+
+@array_kernel
+def _move_by_one(
+    position: np.ndarray,
+    momentum: np.ndarray,
+    force: np.ndarray,
+    drift: float,
+    weight: float,
+    centre: np.ndarray,
+    scale: np.ndarray,
+    stage: np.ndarray,
+    point: np.ndarray,
+) -> None:
+    """`_move_few` with one force."""
+    for k in range(stage.shape[0]):
+        moved = position[k] + drift * momentum[k] + weight * force[k]
+        stage[k] = moved
+        point[k] = centre[k] + scale[k] * moved
+
+
+@array_kernel
+def _kick_by_two(
+    momentum: np.ndarray, first_force: np.ndarray, last_force: np.ndarray, first: float, last: float, end: np.ndarray
+) -> float:
+    """`_kick_few` with two forces."""
+    square = 0.0
+    for k in range(end.shape[0]):
+        new = momentum[k] + first * first_force[k] + last * last_force[k]
+        end[k] = new
+        square += new * new
+    return square
+
+
+_ONE_FORCE = 2
+# Stages of a method with a single new force: leapfrog.
 
 _FEW = 3
 # Stages in a short pass; a long one has `MOST_STAGES` of nystrom_tableau.py, which rejects tableaus with more. Stages

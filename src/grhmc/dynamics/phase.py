@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grhmc._jit import kernel
+from grhmc._jit import array_kernel, kernel
 from grhmc.dynamics.aligned import aligned_zeros
 
 
@@ -57,28 +57,36 @@ def copy_to(source: np.ndarray, target: np.ndarray) -> None:
         target[k] = source[k]
 
 
+@array_kernel
+def _copy_state(
+    position: np.ndarray,
+    momentum: np.ndarray,
+    force: np.ndarray,
+    to_position: np.ndarray,
+    to_momentum: np.ndarray,
+    to_force: np.ndarray,
+) -> None:
+    for k in range(position.shape[0]):
+        to_position[k], to_momentum[k], to_force[k] = position[k], momentum[k], force[k]
+
+
 @kernel
 def move_to_end(step: Step) -> None:
     """Make the end of the step the new start; updates `step`."""
-    copy_to(step.end_position, step.position)
-    copy_to(step.end_momentum, step.momentum)
-    copy_to(step.stage_forces[-1], step.stage_forces[0])
+    forces = step.stage_forces
+    _copy_state(step.end_position, step.end_momentum, forces[-1], step.position, step.momentum, forces[0])
 
 
 @kernel
 def remember(step: Step, state: np.ndarray) -> None:
     """Copy the present state to the rows of `state`: position, momentum and force."""
-    copy_to(step.position, state[0])
-    copy_to(step.momentum, state[1])
-    copy_to(step.stage_forces[0], state[2])
+    _copy_state(step.position, step.momentum, step.stage_forces[0], state[0], state[1], state[2])
 
 
 @kernel
 def return_to(step: Step, state: np.ndarray) -> None:
     """Make what `remember` has copied the present state again; updates `step`."""
-    copy_to(state[0], step.position)
-    copy_to(state[1], step.momentum)
-    copy_to(state[2], step.stage_forces[0])
+    _copy_state(state[0], state[1], state[2], step.position, step.momentum, step.stage_forces[0])
 
 
 @kernel

@@ -145,10 +145,14 @@ def apply_inverse_factor(standardization: Standardization, vector: np.ndarray) -
 @kernel
 def to_parameters(standardization: Standardization, position: np.ndarray, point: np.ndarray) -> None:
     """Write q = m + S F q̄ to `point`, which may be `position` itself."""
+    centre, scale = standardization.centre, standardization.scale
+    if is_diagonal(standardization):
+        for k in range(point.shape[0]):
+            point[k] = centre[k] + scale[k] * position[k]
+        return
     for k in range(point.shape[0]):
         point[k] = position[k]
     apply_factor(standardization, point)
-    centre, scale = standardization.centre, standardization.scale
     for k in range(point.shape[0]):
         point[k] = centre[k] + scale[k] * point[k]
 
@@ -165,11 +169,12 @@ def from_parameters(standardization: Standardization, point: np.ndarray, positio
 @kernel
 def gradient_of_force(standardization: Standardization, force: np.ndarray, gradient: np.ndarray) -> None:
     """Write the gradient g = S⁻¹ F⁻¹ f of the log density in the units of the parameters to `gradient`."""
+    scale = standardization.scale
     for k in range(force.shape[0]):
         gradient[k] = force[k]
     apply_inverse_factor(standardization, gradient)
     for k in range(force.shape[0]):
-        gradient[k] /= standardization.scale[k]
+        gradient[k] /= scale[k]
 
 
 @kernel

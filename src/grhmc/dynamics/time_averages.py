@@ -166,23 +166,20 @@ def integrate_and_move(
     end_momentum: np.ndarray,
     end_force: np.ndarray,
     duration: float,
-    share: float,
     integral: np.ndarray,
     integral_squared: np.ndarray,
     n_crossings: np.ndarray,
 ) -> None:
     """Make the end of a step the new start, add its integrals and count its crossings, in one pass.
 
-    The integrals are multiplied by `share`, 1 or 0. A crossing is a change of side of the centre from the start to the
-    middle or from the middle to the end. For whole steps ∫ q̄ is that of the quintic, and ∫ q̄² comes from both ends,
-    with derivatives, and the middle: Simpson's rule made exact for polynomials of degree five. Its error, h⁷/604800 of
-    a sixth derivative, is three times that of the three nodes that `integrate_path` takes for parts of a step, for half
-    of the arithmetic. All of this is one pass because memory, not arithmetic, is what a step costs in many dimensions.
+    For whole steps ∫ q̄ is that of the quintic, and ∫ q̄² comes from both ends, with derivatives, and the middle:
+    Simpson's rule made exact for polynomials of degree five. Its error, h⁷/604800 of a sixth derivative, is three times
+    that of the three nodes that `integrate_path` takes for parts of a step, for half of the arithmetic. All of this is
+    one pass because memory, not arithmetic, is what a step costs in many dimensions.
     """
-    time = share * duration
-    half, tenth = 0.5 * time, 0.1 * time * duration
-    rest = time * duration * duration / 120.0
-    outer, slope, inner = 7.0 / 30.0 * time, time * duration / 30.0, 16.0 / 30.0 * time
+    half, tenth = 0.5 * duration, 0.1 * duration * duration
+    rest = duration * duration * duration / 120.0
+    outer, slope, inner = 7.0 / 30.0 * duration, duration * duration / 30.0, 16.0 / 30.0 * duration
     from_momentum, from_force = 5.0 / 32.0 * duration, duration * duration / 64.0
     for k in range(position.shape[0]):
         q, p, f = position[k], momentum[k], force[k]
@@ -191,6 +188,30 @@ def integrate_and_move(
         integral[k] += half * (q + end_q) + tenth * (p - end_p) + rest * (f + end_f)
         at_ends = q * (outer * q + slope * p) + end_q * (outer * end_q - slope * end_p)
         integral_squared[k] += at_ends + inner * middle * middle
+        n_crossings[k] += (1.0 if q * middle < 0.0 else 0.0) + (1.0 if middle * end_q < 0.0 else 0.0)
+        position[k], momentum[k], force[k] = end_q, end_p, end_f
+
+
+@array_kernel
+def move_and_count(
+    position: np.ndarray,
+    momentum: np.ndarray,
+    force: np.ndarray,
+    end_position: np.ndarray,
+    end_momentum: np.ndarray,
+    end_force: np.ndarray,
+    duration: float,
+    n_crossings: np.ndarray,
+) -> None:
+    """Make the end of a step the new start and count its crossings, in one pass.
+
+    A crossing is a change of side of the centre from the start to the middle or from the middle to the end.
+    """
+    from_momentum, from_force = 5.0 / 32.0 * duration, duration * duration / 64.0
+    for k in range(position.shape[0]):
+        q, p, f = position[k], momentum[k], force[k]
+        end_q, end_p, end_f = end_position[k], end_momentum[k], end_force[k]
+        middle = 0.5 * (q + end_q) + from_momentum * (p - end_p) + from_force * (f + end_f)
         n_crossings[k] += (1.0 if q * middle < 0.0 else 0.0) + (1.0 if middle * end_q < 0.0 else 0.0)
         position[k], momentum[k], force[k] = end_q, end_p, end_f
 
@@ -224,13 +245,14 @@ def _add_functions_at_point(
     integrals: PathIntegrals, functions: PathFunctions, standardization: Standardization, weight: float
 ) -> int:
     """Add `weight` times the functions at the scaled position in `integrals.point`, which is overwritten."""
-    point = integrals.point
+    point, centre, scale = integrals.point, standardization.centre, standardization.scale
     for k in range(point.shape[0]):
-        point[k] = standardization.centre[k] + standardization.scale[k] * point[k]
-    code = call_pointer(functions.address, functions.user_data, point, functions.output, functions.unused)
+        point[k] = centre[k] + scale[k] * point[k]
+    output, sums = functions.output, integrals.functions
+    code = call_pointer(functions.address, functions.user_data, point, output, functions.unused)
     if code == 0:
-        for k in range(functions.output.shape[0]):
-            integrals.functions[k] += weight * functions.output[k]
+        for k in range(output.shape[0]):
+            sums[k] += weight * output[k]
     return code
 
 
@@ -239,16 +261,23 @@ def add_point(
     integrals: PathIntegrals, functions: PathFunctions, position: np.ndarray, standardization: Standardization
 ) -> int:
     """Add one point with weight one, for averages over draws; updates `integrals`. Returns the functions' code."""
-    point = integrals.point
-    copy_to(position, point)
-    apply_factor(standardization, point)
-    for k in range(position.shape[0]):
-        integrals.position[k] += point[k]
-        integrals.position_squared[k] += point[k] * point[k]
+    scaled = position
+    if functions.address != 0 or not is_diagonal(standardization):
+        scaled = integrals.point
+        copy_to(position, scaled)
+        apply_factor(standardization, scaled)
+    _add_to_sums(scaled, integrals.position, integrals.position_squared)
     integrals.duration[0] += 1.0
     if functions.address == 0:
         return 0
     return _add_functions_at_point(integrals, functions, standardization, 1.0)
+
+
+@array_kernel
+def _add_to_sums(values: np.ndarray, sums: np.ndarray, sums_of_squares: np.ndarray) -> None:
+    for k in range(values.shape[0]):
+        sums[k] += values[k]
+        sums_of_squares[k] += values[k] * values[k]
 
 
 @kernel
@@ -260,15 +289,16 @@ def write_averages(
     functions: np.ndarray,
 ) -> None:
     """Write the time averages of q, q² and the functions over the interval, in the units of the parameters."""
-    time = integrals.duration[0]
+    time, centres, scales = integrals.duration[0], standardization.centre, standardization.scale
+    means, squares, sums = integrals.position, integrals.position_squared, integrals.functions
     for k in range(position.shape[0]):
-        centre, scale = standardization.centre[k], standardization.scale[k]
-        mean = integrals.position[k] / time
-        square = integrals.position_squared[k] / time
+        centre, scale = centres[k], scales[k]
+        mean = means[k] / time
+        square = squares[k] / time
         position[k] = centre + scale * mean
         position_squared[k] = centre * centre + 2.0 * centre * scale * mean + scale * scale * square
     for k in range(functions.shape[0]):
-        functions[k] = integrals.functions[k] / time
+        functions[k] = sums[k] / time
 
 
 @kernel

@@ -145,6 +145,14 @@ def mix_normal(rng: np.ndarray, persistence: float, numbers: np.ndarray, mixed: 
         mixed[k] = persistence * numbers[k] + noise * mixed[k]
 
 
+@array_kernel
+def mix_in_normal(rng: np.ndarray, persistence: float, numbers: np.ndarray) -> None:
+    """`mix_normal` in place; updates `rng` and `numbers`."""
+    noise = np.sqrt(1.0 - persistence * persistence)
+    for k in range(numbers.shape[0]):
+        numbers[k] = persistence * numbers[k] + noise * normal(rng)
+
+
 @kernel
 def exponential(rng: np.ndarray) -> float:
     """A number from the exponential distribution of mean 1; updates `rng`."""

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from grhmc._jit import kernel
-from grhmc.events.random_numbers import fill_normal, mix_normal, normal, uniform
+from grhmc.dynamics.phase import copy_to
+from grhmc.events.random_numbers import fill_normal, mix_in_normal, mix_normal, normal, uniform
 from grhmc.events.rates import speed
 
 GAUSSIAN_LAW = 0
@@ -50,7 +51,7 @@ def refresh_momentum(
     proposal: np.ndarray,
     rng: np.ndarray,
 ) -> None:
-    """Refresh fully (persistence 0) or partially; updates `momentum`, overwrites `proposal` (dim,).
+    """Refresh fully (persistence 0) or partially; updates `momentum`, may overwrite `proposal` (dim,).
 
     Partial refreshment is Horowitz's: p̄' = φ p̄ + √(1 − φ²) ξ leaves N(0, I) unchanged and is reversible. Under the
     speed-weighted law it is the proposal of a Metropolis step with ratio ‖p̄'‖/‖p̄‖, which is reversible for that law.
@@ -61,9 +62,9 @@ def refresh_momentum(
     """
     if persistence == 0.0:
         draw_momentum(law, momentum, rng)
-        return
-    mix_normal(rng, persistence, momentum, proposal)
-    if law == SPEED_WEIGHTED_LAW and uniform(rng) * speed(momentum) > speed(proposal):
-        return
-    for k in range(momentum.shape[0]):
-        momentum[k] = proposal[k]
+    elif law != SPEED_WEIGHTED_LAW:
+        mix_in_normal(rng, persistence, momentum)
+    else:
+        mix_normal(rng, persistence, momentum, proposal)
+        if uniform(rng) * speed(momentum) <= speed(proposal):
+            copy_to(proposal, momentum)

@@ -29,32 +29,19 @@ from grhmc.adaptation.tuners.momentum_time import observe_position
 from grhmc.adaptation.tuners.scale_from_moments import FIXED
 from grhmc.adaptation.tuners.step_size import LARGEST_STEP_PER_U_TURN, SHORT_STEP
 from grhmc.density_pointer import EXCEPTION, FINE
+from grhmc.dynamics.decay import decay
 from grhmc.dynamics.phase import StepEnd, remember, return_to, reverse
 from grhmc.dynamics.splitting_kick import constant_energy_kick, has_kick, set_kick
-from grhmc.events.random_numbers import exponential, uniform
+from grhmc.events.random_numbers import uniform
 from grhmc.events.refreshment import refresh_momentum
 from grhmc.process.path import RAISED_OUTCOME, RUNNING, attempt, follow_to_u_turn, look_for_u_turn, note_start
 from grhmc.process.recording import average_draw, mark_counters, move_on, record_history, record_state
 from grhmc.process.state import Process, Records
+from grhmc.process.trajectory_plan import plan_trajectory
 from grhmc.process.tuning_steps import change_scale_at_event
-
-FRESH = 0
-PERSISTENT = 1
-
-UNIFORM_LENGTH = 0
-EXPONENTIAL_LENGTH = 1
-
-LENGTH_PER_MEMORY = 0.4
-"""Length of a trajectory with a persistent momentum over its momentum decorrelation time."""
-
-LONGEST_PER_U_TURN = 0.6
-"""And the longest over the time to a U-turn: one that is about as long reverses positions, and squares never change."""
 
 HALF_PERIOD_SHARE = np.pi * LARGEST_STEP_PER_U_TURN
 """The longest step in radians of a coordinate whose half period is the time to a U-turn."""
-
-MOST_STEPS = 1024
-"""Of one trajectory."""
 
 HOPELESS_ENERGY_ERROR = 10.0
 """Rise of the energy along a trajectory that makes it hopeless."""
@@ -69,9 +56,6 @@ DIVERGENCE_THRESHOLD = 1000.0
 HALVING, LARGEST_STEP_DIVISION = 2, 16
 """A trajectory that is hopeless is retried with steps of half the size, and so on, down to a sixteenth; not where it is
 noise of the log density that makes it so (`grhmc.run.cost`)."""
-
-JITTER = 0.1
-"""A trajectory's steps are up to this share shorter or longer than the tuned one, so that no orbit closes on itself."""
 
 SAME, DIFFERENT, RAISED = 0, 1, 2
 """Verdicts of `compare_way_back`."""
@@ -99,11 +83,13 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         process.settings[0],
         process.step,
     )
-    duration = path.trajectory_step * (1.0 + JITTER * (2.0 * uniform(process.rng) - 1.0))
-    n_steps, kept = plan_trajectory(process, duration)
-    refresh_momentum(settings.law, kept, step.momentum, process.scratch[0], process.rng)
+    duration, n_steps = path.planned_step, path.planned_steps
+    refresh_momentum(settings.law, path.persistence, step.momentum, process.scratch[0], process.rng)
+    is_tuned = settings.tune_step == 1 or settings.tune_event_rate == 1
+    if not is_tuned:
+        plan_trajectory(process)
     note_start(process)
-    if (counters.n_events + 1) % _FOLLOWED != 0:
+    if path.searching_u_turn == 1 and (counters.n_events + 1) % _FOLLOWED != 0:
         path.searching_u_turn = 0
     start = StepEnd(path.log_density, path.kinetic_energy)
     record_history(process, records)
@@ -114,7 +100,7 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
     counters.n_events += 1
     is_diverging = np.isnan(error) or error > DIVERGENCE_THRESHOLD
     met_jump = n_steps >= FEWEST_STEPS and path.largest_energy_change > JUMP_SHARE * path.energy_variation
-    acceptance = 0.0 if is_diverging else min(1.0, np.exp(-error))
+    acceptance = 0.0 if is_diverging else decay(error)
     if is_diverging:
         counters.n_diverging += 1
         path.searching_u_turn = 0
@@ -139,6 +125,8 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         path.trajectory_step = min(np.exp(process.step_tuner.log_value[0]), settings.largest_trajectory_step)
     if settings.tune_event_rate == 1:
         path.refreshment_time = settings.u_turns_per_refreshment * np.exp(process.rate_tuner.log_process_time[0])
+    if is_tuned:
+        plan_trajectory(process)
     observe_trajectory(process, error, acceptance, step_division)
     if cursors.trajectory_index >= settings.trajectories_per_draw and record_trajectories(process, records) != 0:
         return RAISED_OUTCOME
@@ -147,42 +135,6 @@ def advance_one_trajectory(process: Process, records: Records) -> int:
         observe_state(process.draw_sample, step, process.standardization)
         change_scale_at_event(process)
     return RUNNING
-
-
-@kernel
-def plan_trajectory(process: Process, duration: float) -> tuple[int, float]:
-    """Steps of the duration `duration` that the next trajectory takes, and the share of the momentum it keeps.
-
-    Neither depends on position or momentum, so that the trajectory can be reversed.
-    """
-    settings, refreshment_time = process.settings[0], process.path[0].refreshment_time
-    if settings.momentum == PERSISTENT:
-        length = persistent_length(refreshment_time, settings.u_turns_per_refreshment)
-        n_steps = whole_steps(length, duration)
-        return n_steps, np.exp(-n_steps * duration / refreshment_time)
-    return draw_n_steps(settings.length_law, refreshment_time, duration, process.rng), 0.0
-
-
-@kernel
-def draw_n_steps(length_law: int, mean_length: float, duration: float, rng: np.ndarray) -> int:
-    """Steps of one trajectory: its random length over the step's duration, rounded, from 1 to `MOST_STEPS`."""
-    if length_law == UNIFORM_LENGTH:
-        length = 2.0 * mean_length * uniform(rng)
-    else:
-        length = mean_length * exponential(rng)
-    return whole_steps(length, duration)
-
-
-@kernel
-def persistent_length(memory: float, u_turns: float) -> float:
-    """Length of a trajectory of the momentum decorrelation time `memory`, which is `u_turns` times that to a U-turn."""
-    return min(LENGTH_PER_MEMORY * memory, LONGEST_PER_U_TURN * memory / u_turns)
-
-
-@kernel
-def whole_steps(length: float, duration: float) -> int:
-    """A trajectory's length over its steps' duration, rounded, from 1 to `MOST_STEPS`."""
-    return int(min(max(np.floor(length / duration + 0.5), 1.0), float(MOST_STEPS)))
 
 
 @kernel
@@ -251,7 +203,7 @@ def follow_trajectory(process: Process, duration: float, n_steps: int, is_last: 
         counters.n_steps += 1
         if path.searching_u_turn == 1:
             look_for_u_turn(process, duration)
-        move_on(process, duration, end, 0.0)
+        move_on(process, duration, end)
         path.rate_integral += duration
     return error if is_last or highest - error <= largest else highest - error
 

@@ -25,7 +25,8 @@ from grhmc.events.rates import CONSTANT_RATE, rate_integral
 from grhmc.events.refreshment import draw_momentum
 from grhmc.events.u_turn import find_u_turn, outward_speed
 from grhmc.outcomes import Outcome
-from grhmc.process.state import Process
+from grhmc.process.state import DISCRETE, Process
+from grhmc.process.trajectory_plan import plan_trajectory
 
 ACCEPTED = 0
 REJECTED = 1
@@ -60,8 +61,13 @@ def place(process: Process, point: np.ndarray, step_size: float) -> int:
 
 @kernel
 def start_path(process: Process) -> None:
-    """Begin a path at the present state: draw when its event falls due, and note where it starts."""
+    """Begin a path at the present state: draw when its event falls due, and note where it starts.
+
+    Of the discrete process, also plan the trajectory that it begins with.
+    """
     path = process.path[0]
+    if process.settings[0].process == DISCRETE:
+        plan_trajectory(process)
     path.remaining = exponential(process.rng) / path.event_rate
     note_start(process)
 

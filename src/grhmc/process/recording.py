@@ -15,6 +15,7 @@ from grhmc.dynamics.time_averages import (
     integrate_and_move,
     integrate_functions,
     integrate_path,
+    move_and_count,
     reset_integrals,
     write_averages,
 )
@@ -79,9 +80,7 @@ def record_state(process: Process, records: Records, row: int, acceptance: float
     path, step = process.path[0], process.step
     to_parameters(process.standardization, step.position, records.draws[row])
     energy = path.kinetic_energy - path.log_density
-    _write_statistics(process, records, row, path.log_density, energy, path.time)
-    records.statistics[row, STEP_SIZE] = step_size
-    records.statistics[row, ACCEPTANCE_RATE] = acceptance
+    _write_statistics(process, records, row, path.log_density, energy, path.time, step_size, acceptance)
 
 
 @kernel
@@ -92,7 +91,7 @@ def average_draw(process: Process, records: Records) -> int:
     """
     cursors, settings = process.cursors[0], process.settings[0]
     code = add_point(process.integrals, process.functions, process.step.position, process.standardization)
-    is_full = cursors.draw_index % settings.draws_per_interval == 0
+    is_full = process.integrals.duration[0] == settings.draws_per_interval
     if code == 0 and is_full and cursors.interval_index < records.interval_duration.shape[0]:
         _close_interval(process, records)
     return code
@@ -105,23 +104,36 @@ def commit_step(process: Process, duration: float, end: StepEnd, integrated: flo
     Returns the code of the users' functions.
     """
     cursors, settings, step, integrals = process.cursors[0], process.settings[0], process.step, process.integrals
-    share, code = 0.0, 0
+    code = 0
     if settings.draws_per_interval > 0 and cursors.draw_index < settings.n_draws:
         if integrated > 0.0 or not is_diagonal(process.standardization):
             code = _integrate(process, duration, integrated, 1.0)
         else:
-            share = 1.0
             integrals.duration[0] += duration
             code = integrate_functions(integrals, process.functions, step, process.standardization, duration, 0.0, 1.0)
-    move_on(process, duration, end, share)
+            integrate_and_move(
+                step.position,
+                step.momentum,
+                step.stage_forces[0],
+                step.end_position,
+                step.end_momentum,
+                step.stage_forces[-1],
+                duration,
+                integrals.position,
+                integrals.position_squared,
+                process.n_crossings,
+            )
+            _note_end(process, duration, end)
+            return code
+    move_on(process, duration, end)
     return code
 
 
 @kernel
-def move_on(process: Process, duration: float, end: StepEnd, share: float) -> None:
-    """Make the end of the step the present state, with `share` (1 or 0) of its path integrals; updates `process`."""
-    path, step, integrals = process.path[0], process.step, process.integrals
-    integrate_and_move(
+def move_on(process: Process, duration: float, end: StepEnd) -> None:
+    """Make the end of the step the present state; updates `process`."""
+    step = process.step
+    move_and_count(
         step.position,
         step.momentum,
         step.stage_forces[0],
@@ -129,11 +141,14 @@ def move_on(process: Process, duration: float, end: StepEnd, share: float) -> No
         step.end_momentum,
         step.stage_forces[-1],
         duration,
-        share,
-        integrals.position,
-        integrals.position_squared,
         process.n_crossings,
     )
+    _note_end(process, duration, end)
+
+
+@kernel
+def _note_end(process: Process, duration: float, end: StepEnd) -> None:
+    path = process.path[0]
     path.time += duration
     path.log_density = end.log_density
     path.kinetic_energy = end.kinetic_energy
@@ -173,7 +188,8 @@ def _record_draw(process: Process, records: Records, duration: float, fraction: 
         return EXCEPTION
     if code == FINE:
         energy = max(energy, -log_density)
-    _write_statistics(process, records, row, log_density, energy, path.time + fraction * duration)
+    time = path.time + fraction * duration
+    _write_statistics(process, records, row, log_density, energy, time, path.step_size, 1.0)
     return 0
 
 
@@ -206,20 +222,23 @@ def _write_path_start(process: Process, records: Records, row: int, time: float)
     """Write the start of the present path as the draw at `time`."""
     path = process.path[0]
     to_parameters(process.standardization, process.path_start[0], records.draws[row])
-    _write_statistics(process, records, row, path.start_log_density, path.start_energy, time)
+    log_density, energy = path.start_log_density, path.start_energy
+    _write_statistics(process, records, row, log_density, energy, time, path.step_size, 1.0)
 
 
 @kernel
 def _write_statistics(
-    process: Process, records: Records, row: int, log_density: float, energy: float, time: float
+    process: Process,
+    records: Records,
+    row: int,
+    log_density: float,
+    energy: float,
+    time: float,
+    step_size: float,
+    acceptance: float,
 ) -> None:
     """Write the statistics of a draw: the counters' changes since the last one."""
-    path, counters, cursors, statistics = (
-        process.path[0],
-        process.counters[0],
-        process.cursors[0],
-        records.statistics[row],
-    )
+    counters, cursors, statistics = process.counters[0], process.cursors[0], records.statistics[row]
     statistics[LP] = log_density
     statistics[ENERGY] = energy
     statistics[ENERGY_ERROR] = cursors.energy_error
@@ -228,9 +247,9 @@ def _write_statistics(
     statistics[N_STEPS] = counters.n_steps - counters.drawn_steps
     statistics[N_REJECTED] = counters.n_rejected - counters.drawn_rejected
     statistics[N_EVENTS] = counters.n_events - counters.drawn_events
-    statistics[STEP_SIZE] = path.step_size
+    statistics[STEP_SIZE] = step_size
     statistics[PROCESS_TIME] = time
-    statistics[ACCEPTANCE_RATE] = 1.0
+    statistics[ACCEPTANCE_RATE] = acceptance
 
 
 @inner_kernel

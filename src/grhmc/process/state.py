@@ -43,6 +43,9 @@ PATH_DTYPE = np.dtype(
         ("step_size", "f8"),  # proposed for the next step
         ("trajectory_step", "f8"),  # of the discrete process, before jitter
         ("refreshment_time", "f8"),  # likewise: mean length of its trajectories, or momentum decorrelation time
+        ("planned_step", "f8"),  # of the next trajectory, with jitter
+        ("planned_steps", "i8"),  # and their number
+        ("persistence", "f8"),  # the share of the momentum that is kept before it
         ("accepted_step", "f8"),  # duration of the last accepted step
         ("error_ratio", "f8"),  # its local error over the tolerance
         ("event_rate", "f8"),  # λ

@@ -26,9 +26,9 @@ from grhmc.dynamics.time_averages import init_path_functions, reset_integrals
 from grhmc.events.refreshment import draw_hot_momentum
 from grhmc.outcomes import InitializationError, Outcome
 from grhmc.process.advance import advance
-from grhmc.process.discrete import persistent_length
 from grhmc.process.path import place, start_path
 from grhmc.process.state import Records, init_process, with_tableau
+from grhmc.process.trajectory_plan import persistent_length
 from grhmc.run.chain_record import (
     AT_SAMPLING_START,
     ChainCounts,

@@ -10,8 +10,8 @@ from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE, Stage, hot_depth, hot
 from grhmc.adaptation.tuners.step_size import longest_step
 from grhmc.events.rates import ARC_LENGTH_RATE, CONSTANT_RATE, USER_RATE
 from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW, USER_LAW
-from grhmc.process.discrete import EXPONENTIAL_LENGTH, FRESH, PERSISTENT, UNIFORM_LENGTH, persistent_length
 from grhmc.process.state import APPLY_AT_CROSSING, APPLY_AT_REFRESHMENT, CONTINUOUS, DISCRETE, SETTINGS_DTYPE
+from grhmc.process.trajectory_plan import EXPONENTIAL_LENGTH, FRESH, PERSISTENT, UNIFORM_LENGTH, persistent_length
 from grhmc.run.cost import gradients_of_chain, largest_step_division, reachable_acceptance
 
 if TYPE_CHECKING:

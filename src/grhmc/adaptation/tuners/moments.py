@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grhmc._jit import kernel
+from grhmc._jit import array_kernel, kernel
 from grhmc.dynamics.dense_output import position_at
 from grhmc.dynamics.phase import Step, copy_to
 from grhmc.dynamics.standardization import Standardization, gradient_of_force, to_parameters
@@ -83,21 +83,13 @@ def observe_path(
         share = weight / moments.weights[0]
         position_at(step, duration, GAUSS_NODES[node], scratch)
         to_parameters(standardization, scratch, scratch)
-        for k in range(scratch.shape[0]):
-            value = scratch[k]
-            deviation = value - moments.position_mean[k]
-            moments.position_mean[k] += share * deviation
-            moments.position_spread[k] += weight * deviation * (value - moments.position_mean[k])
+        _add_values(scratch, weight, share, moments.position_mean, moments.position_spread)
     for stage in range(quadrature_weights.shape[0]):
         weight = quadrature_weights[stage] * duration
         moments.weights[1] += weight
         share = weight / moments.weights[1]
         gradient_of_force(standardization, step.stage_forces[stage], scratch)
-        for k in range(scratch.shape[0]):
-            value = scratch[k]
-            deviation = value - moments.gradient_mean[k]
-            moments.gradient_mean[k] += share * deviation
-            moments.gradient_spread[k] += weight * deviation * (value - moments.gradient_mean[k])
+        _add_values(scratch, weight, share, moments.gradient_mean, moments.gradient_spread)
 
 
 @kernel
@@ -114,15 +106,17 @@ def observe_draw(
     point, gradient = scratch[0], scratch[1]
     to_parameters(standardization, step.position, point)
     gradient_of_force(standardization, step.stage_forces[0], gradient)
-    for k in range(point.shape[0]):
-        value = point[k]
-        deviation = value - moments.position_mean[k]
-        moments.position_mean[k] += share[0] * deviation
-        moments.position_spread[k] += weight * deviation * (value - moments.position_mean[k])
-        value = gradient[k]
-        deviation = value - moments.gradient_mean[k]
-        moments.gradient_mean[k] += share[1] * deviation
-        moments.gradient_spread[k] += weight * deviation * (value - moments.gradient_mean[k])
+    _add_values(point, weight, share[0], moments.position_mean, moments.position_spread)
+    _add_values(gradient, weight, share[1], moments.gradient_mean, moments.gradient_spread)
+
+
+@array_kernel
+def _add_values(values: np.ndarray, weight: float, share: float, mean: np.ndarray, spread: np.ndarray) -> None:
+    """Add one point of the weight `weight`, which is `share` of all so far; updates `mean` and `spread`."""
+    for k in range(values.shape[0]):
+        deviation = values[k] - mean[k]
+        mean[k] += share * deviation
+        spread[k] += weight * deviation * (values[k] - mean[k])
 
 
 def moments_of_draws(positions: np.ndarray, gradients: np.ndarray) -> RunningMoments:

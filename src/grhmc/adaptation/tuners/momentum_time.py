@@ -73,18 +73,21 @@ def init_length_tuner(dim: int) -> LengthTuner:
 @kernel
 def observe_position(tuner: LengthTuner, position: np.ndarray) -> None:
     """Take in one draw, in standardized coordinates; updates `tuner`."""
-    n_before = tuner.n_terms[0]
+    n_terms, previous, before_previous = tuner.n_terms, tuner.previous, tuner.before_previous
+    total, squares = tuner.total, tuner.total_of_squares
+    products, second_products = tuner.total_of_products, tuner.total_of_second_products
+    n_before = n_terms[0]
     for lag in range(3):
-        tuner.n_terms[lag] += n_before >= lag
+        n_terms[lag] += n_before >= lag
     for k in range(position.shape[0]):
         value = position[k]
         for row in range(2):
-            tuner.total[row, k] += value
-            tuner.total_of_squares[row, k] += value * value
-            tuner.total_of_products[row, k] += value * tuner.previous[row, k]  # 0 before the first
-            tuner.total_of_second_products[row, k] += value * tuner.before_previous[row, k]
-            tuner.before_previous[row, k] = tuner.previous[row, k]
-            tuner.previous[row, k] = value
+            total[row, k] += value
+            squares[row, k] += value * value
+            products[row, k] += value * previous[row, k]  # 0 before the first
+            second_products[row, k] += value * before_previous[row, k]
+            before_previous[row, k] = previous[row, k]
+            previous[row, k] = value
             value = min(value * value, LARGEST_SQUARE)
 
 
