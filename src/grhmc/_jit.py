@@ -69,13 +69,8 @@ def array_kernel(function: Callable[..., Any]) -> Any:
     return _compile(function, is_inlined=True, may_overlap=False)
 
 
-def inner_array_kernel(function: Callable[..., Any]) -> Any:
-    """A pass over arrays that do not overlap, called, not inlined: for what is long beside the cost of the call."""
-    return _compile(function, is_inlined=False, may_overlap=False)
-
-
 def inner_kernel(function: Callable[..., Any]) -> Any:
-    """The same for a function that takes a whole process by reference: called, not inlined, which keeps it short."""
+    """The same for a function that takes whole structures by reference: called, not inlined, which keeps it short."""
     return _compile(function, is_inlined=False)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grhmc._jit import inner_array_kernel, kernel
+from grhmc._jit import array_kernel, inner_kernel, kernel
 from grhmc.dynamics.aligned import aligned_zeros
 
 
@@ -88,7 +88,7 @@ def extreme_eigenvalues(standardization: Standardization) -> tuple[float, float]
     return (1.0 + lowest) ** 2, (1.0 + highest) ** 2
 
 
-@inner_array_kernel
+@array_kernel
 def _add_directions(
     directions: np.ndarray, amounts: np.ndarray, rank: int, coefficients: np.ndarray, vector: np.ndarray
 ) -> None:
@@ -124,37 +124,44 @@ def _add_directions(
             vector[k] += a * directions[j, k]
 
 
+@inner_kernel
+def _multiply(standardization: Standardization, amounts: np.ndarray, vector: np.ndarray) -> None:
+    directions, coefficients = standardization.directions, standardization.coefficients
+    _add_directions(directions, amounts, standardization.rank[0], coefficients, vector)
+
+
 @kernel
 def apply_factor(standardization: Standardization, vector: np.ndarray) -> None:
     """Multiply a vector by F; updates `vector`."""
-    rank = standardization.rank[0]
-    if rank > 0:
-        _add_directions(standardization.directions, standardization.stretch, rank, standardization.coefficients, vector)
+    if not is_diagonal(standardization):
+        _multiply(standardization, standardization.stretch, vector)
 
 
 @kernel
 def apply_inverse_factor(standardization: Standardization, vector: np.ndarray) -> None:
     """Multiply a vector by F⁻¹; updates `vector`."""
-    rank = standardization.rank[0]
-    if rank > 0:
-        _add_directions(
-            standardization.directions, standardization.shrinkage, rank, standardization.coefficients, vector
-        )
+    if not is_diagonal(standardization):
+        _multiply(standardization, standardization.shrinkage, vector)
 
 
 @kernel
 def to_parameters(standardization: Standardization, position: np.ndarray, point: np.ndarray) -> None:
     """Write q = m + S F q̄ to `point`, which may be `position` itself."""
-    centre, scale = standardization.centre, standardization.scale
     if is_diagonal(standardization):
-        for k in range(point.shape[0]):
-            point[k] = centre[k] + scale[k] * position[k]
+        unscale(standardization, position, point)
         return
     for k in range(point.shape[0]):
         point[k] = position[k]
     apply_factor(standardization, point)
+    unscale(standardization, point, point)
+
+
+@kernel
+def unscale(standardization: Standardization, scaled: np.ndarray, point: np.ndarray) -> None:
+    """Write q = m + S y to `point`, where y = F q̄ is `scaled`, which may be `point` itself."""
+    centre, scale = standardization.centre, standardization.scale
     for k in range(point.shape[0]):
-        point[k] = centre[k] + scale[k] * point[k]
+        point[k] = centre[k] + scale[k] * scaled[k]
 
 
 @kernel

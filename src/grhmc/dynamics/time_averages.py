@@ -258,18 +258,17 @@ def _add_functions_at_point(
 
 @kernel
 def add_point(
-    integrals: PathIntegrals, functions: PathFunctions, position: np.ndarray, standardization: Standardization
+    integrals: PathIntegrals, functions: PathFunctions, scaled: np.ndarray, standardization: Standardization
 ) -> int:
-    """Add one point with weight one, for averages over draws; updates `integrals`. Returns the functions' code."""
-    scaled = position
-    if functions.address != 0 or not is_diagonal(standardization):
-        scaled = integrals.point
-        copy_to(position, scaled)
-        apply_factor(standardization, scaled)
+    """Add the point y = `scaled` with weight one, for averages over draws; updates `integrals`.
+
+    Returns the functions' code.
+    """
     _add_to_sums(scaled, integrals.position, integrals.position_squared)
     integrals.duration[0] += 1.0
     if functions.address == 0:
         return 0
+    copy_to(scaled, integrals.point)
     return _add_functions_at_point(integrals, functions, standardization, 1.0)
 
 

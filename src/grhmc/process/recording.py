@@ -9,7 +9,7 @@ from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.dense_output import point_at
 from grhmc.dynamics.density_call import evaluate_at_point
 from grhmc.dynamics.phase import StepEnd, copy_to
-from grhmc.dynamics.standardization import extreme_eigenvalues, is_diagonal, to_parameters
+from grhmc.dynamics.standardization import extreme_eigenvalues, is_diagonal, to_parameters, unscale
 from grhmc.dynamics.time_averages import (
     add_point,
     integrate_and_move,
@@ -75,22 +75,24 @@ def record_step(process: Process, records: Records, duration: float, end: StepEn
 
 
 @kernel
-def record_state(process: Process, records: Records, row: int, acceptance: float, step_size: float) -> None:
-    """Write the present state as a draw, with its statistics."""
-    path, step = process.path[0], process.step
-    to_parameters(process.standardization, step.position, records.draws[row])
+def record_state(
+    process: Process, records: Records, row: int, scaled: np.ndarray, acceptance: float, step_size: float
+) -> None:
+    """Write the present state, of the scaled position y = F q̄, as a draw, with its statistics."""
+    path = process.path[0]
+    unscale(process.standardization, scaled, records.draws[row])
     energy = path.kinetic_energy - path.log_density
     _write_statistics(process, records, row, path.log_density, energy, path.time, step_size, acceptance)
 
 
 @kernel
-def average_draw(process: Process, records: Records) -> int:
+def average_draw(process: Process, records: Records, scaled: np.ndarray) -> int:
     """Add the present state to the averages and close the interval if it ends with this draw, the last one made.
 
-    Returns the code of the users' functions.
+    `scaled` is the position y = F q̄. Returns the code of the users' functions.
     """
     cursors, settings = process.cursors[0], process.settings[0]
-    code = add_point(process.integrals, process.functions, process.step.position, process.standardization)
+    code = add_point(process.integrals, process.functions, scaled, process.standardization)
     is_full = process.integrals.duration[0] == settings.draws_per_interval
     if code == 0 and is_full and cursors.interval_index < records.interval_duration.shape[0]:
         _close_interval(process, records)
