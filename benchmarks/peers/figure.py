@@ -39,6 +39,9 @@ NAMES = {
     "varying_intercepts": "radon, varying intercepts",
     "varying_slopes": "radon, varying slopes",
     "banana": "banana",
+    "eight_schools_centred": "eight schools, centred",
+    "hidden_markov": "hidden Markov model",
+    "funnel_of_ten": "funnel, 10-d, mild",
 }
 
 _MARKERS = {

@@ -29,7 +29,7 @@ from tables import (
     worst_ess,
     worst_with_warmup,
 )
-from targets import CORRELATED
+from targets import CORRELATED, HARD
 
 PAGE = Path(__file__).parents[2] / "docs/race.md"
 DEFAULT = "grhmc_default"
@@ -65,14 +65,19 @@ def results(cells: Cells) -> list[str]:
 def failing(_: Cells) -> list[str]:
     """How many runs of ours have too few effective draws."""
     rows = [row for row in read(RESULTS / "grhmc.csv") if row["sampler"] == DEFAULT]
-    few = [
-        f"{row['target']} with seed {row['seed']} ({worst_ess(row):.0f})"
-        for row in rows
-        if not worst_ess(row) >= FEWEST
+    few: dict[str, list[tuple[int, float]]] = {}
+    for row in rows:
+        if not worst_ess(row) >= FEWEST:
+            few.setdefault(row["target"], []).append((int(row["seed"]), worst_ess(row)))
+    n_seeds = Counter(row["target"] for row in rows)
+    named = [
+        f"{len(failed)} of {n_seeds[target]} on {target} (seeds {', '.join(str(seed) for seed, _ in failed)}; "
+        f"{min(size for _, size in failed):.0f} at least)"
+        for target, failed in few.items()
     ]
     return [
         f"A run fails here if its worst effective sample size is below {FEWEST} of 4000 draws. Of the {len(rows)} runs "
-        f"in the tables below these do: {', '.join(few) or 'none'}."
+        f"in the tables below {sum(map(len, few.values()))} do: {'; '.join(named) or 'none'}."
     ]
 
 
@@ -171,8 +176,9 @@ def middle_and_least(
     """Lines at the end of a table, for all targets, the first ones and those with correlations."""
     groups = {
         "of all": list(found.values()),
-        "first 21": [each for target, each in found.items() if target not in CORRELATED],
+        "first 21": [each for target, each in found.items() if target not in (*CORRELATED, *HARD)],
         "correlated 12": [each for target, each in found.items() if target in CORRELATED],
+        "last 3": [each for target, each in found.items() if target in HARD],
     }
     lines = []
     for word, function in (("median", statistics.median), ("minimum", min)):

@@ -6,9 +6,11 @@ houses: what a diagonal scale cannot straighten, beside some that it can.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +19,7 @@ import simulated_densities
 
 BANANA_SD, BANANA_BEND = 3.0, 0.3
 N_COUNTIES, N_HOUSES = 85, 919
+EIGHT_SCHOOLS = Path(__file__).parents[2] / "tests" / "data" / "posteriors" / "eight_schools" / "data.json"
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,49 @@ def banana() -> Posterior:
     data = {"s": BANANA_SD, "bend": BANANA_BEND}
     return Posterior(simulated_densities.banana, {"x": (2,)}, (BANANA_SD, BANANA_BEND), "banana", data)
 
+
+@dataclass(frozen=True)
+class StanPosterior:
+    """A posterior that is a Stan program alone, of `programs/`.
+
+    Attributes
+    ----------
+    data : mapping
+        Of the program.
+    parameters : tuple of str
+        What is compared, as "x[3]", counting from 1.
+    """
+
+    data: Mapping[str, Any]
+    parameters: tuple[str, ...]
+
+
+def eight_schools_centred() -> StanPosterior:
+    """The eight schools with their effects as coordinates: a funnel, whose neck is where tau is small."""
+    return StanPosterior(json.loads(EIGHT_SCHOOLS.read_text()), (*(f"theta[{j + 1}]" for j in range(8)), "mu", "tau"))
+
+
+def hidden_markov() -> StanPosterior:
+    """Two states 2.7 sd apart that are left once in seven times, 200 observations, states summed out."""
+    rng = np.random.default_rng(20260109)
+    state = np.cumsum(rng.uniform(size=200) < 0.15) % 2
+    y = 2.7 * state + rng.standard_normal(200)
+    return StanPosterior({"n": 200, "y": y}, ("low", "gap", "logit_stay[1]", "logit_stay[2]"))
+
+
+def funnel_of_ten() -> StanPosterior:
+    """A mild funnel: nine values of sd exp(v / 2), where v ~ N(0, 1)."""
+    return StanPosterior({"n": 9}, ("v", *(f"x[{j + 1}]" for j in range(9))))
+
+
+STAN_POSTERIORS: MappingProxyType[str, Callable[[], StanPosterior]] = MappingProxyType(
+    {
+        "eight_schools_centred": eight_schools_centred,
+        "hidden_markov": hidden_markov,
+        "funnel_of_ten": funnel_of_ten,
+    }
+)
+"""What was still hard for the default settings, beside the banana."""
 
 POSTERIORS: MappingProxyType[str, Callable[[], Posterior]] = MappingProxyType(
     {

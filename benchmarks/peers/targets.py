@@ -207,6 +207,21 @@ def _simulated(name: str) -> Target:
     )
 
 
+def _stan_posterior(name: str) -> Target:
+    posterior, program = simulated.STAN_POSTERIORS[name](), (HERE / "programs" / f"{name}.stan").read_text()
+    n = len(posterior.parameters)
+    exact = Truth(np.zeros(n), np.array([1.0, *[np.exp(0.25)] * (n - 1)]), np.zeros(n), np.zeros(n))
+    stored = _stored_truth(name.removesuffix("_centred"))  # the same parameters, in the same order
+    return Target(
+        name=name,
+        model=grhmc.from_stan(program, posterior.data, backend="stanli"),
+        program=program,
+        data=posterior.data,
+        parameters=posterior.parameters,
+        truth=exact if name == "funnel_of_ten" else stored or Truth(*[np.full(n, np.nan)] * 4),
+    )
+
+
 def _trend_inflation() -> Target:
     y = datasets.us_inflation()
     n = len(y)
@@ -245,6 +260,7 @@ TARGETS: MappingProxyType[str, Callable[[], Target]] = MappingProxyType(
         "N100_ill": partial(_analytic, "N100_ill", lambda: independent_normals(np.geomspace(1e-2, 1.0, 100))),
         **{name: partial(_analytic, name, partial(_normal, name)) for name in simulated.COVARIANCES},
         **{name: partial(_simulated, name) for name in simulated.POSTERIORS},
+        **{name: partial(_stan_posterior, name) for name in simulated.STAN_POSTERIORS},
     }
 )
 """Builders by name. N10 is also the paper's G4."""
@@ -253,7 +269,8 @@ ON_REQUEST: MappingProxyType[str, Callable[[], Target]] = MappingProxyType({"SW"
 """Too long for a race of every sampler; `benchmarks/trend_inflation` runs some of them."""
 
 CORRELATED = (*simulated.COVARIANCES, *simulated.POSTERIORS)
-"""Those of `simulated`; the others came first, and have tables of their own."""
+HARD = tuple(simulated.STAN_POSTERIORS)
+"""What came after the first 21, and has medians of its own."""
 
 
 @cache

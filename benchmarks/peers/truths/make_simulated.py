@@ -25,7 +25,7 @@ from simulated import REGRESSIONS, Regression  # noqa: E402
 from targets import Target, make_target, starting_points  # noqa: E402
 
 OUTPUT = HERE / "simulated.csv"
-DRAWS = {"latent_gp": 100_000, "varying_intercepts": 60_000, "varying_slopes": 50_000}
+DRAWS = {"hidden_markov": 100_000, "latent_gp": 100_000, "varying_intercepts": 60_000, "varying_slopes": 50_000}
 """Per chain, four chains."""
 
 N_NODES, RANGE = 2000, 1.0  # of log sigma: the midpoint rule, within so much of the least squares' value
