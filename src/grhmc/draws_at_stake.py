@@ -10,7 +10,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from grhmc.diagnosis import record_failure
 from grhmc.models.outputs import describe
@@ -163,16 +163,36 @@ def attach(error: BaseException, result: Any) -> BaseException:
     return error
 
 
-@contextlib.contextmanager
-def held_back_warnings() -> Iterator[list[warnings.WarningMessage]]:
+class HeldBackWarnings:
     """Collect warnings, so that none of them can be raised before there is a result to go with it.
 
     One run at a time: what is done with warnings is the whole process's, and two that overlap would not put back what
-    was there before.
+    was there before. Not a generator: one whose end is interrupted is closed whenever it is collected as garbage,
+    perhaps by another thread, which cannot release the lock.
     """
-    with _ONE_AT_A_TIME, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield caught
+
+    def __init__(self) -> None:
+        self._catch = warnings.catch_warnings(record=True)
+
+    def __enter__(self) -> list[warnings.WarningMessage]:
+        _ONE_AT_A_TIME.acquire()
+        try:
+            caught = self._catch.__enter__()
+            try:
+                warnings.simplefilter("always")
+            except BaseException:
+                self._catch.__exit__(None, None, None)
+                raise
+        except BaseException:
+            _ONE_AT_A_TIME.release()
+            raise
+        return cast(list[warnings.WarningMessage], caught)
+
+    def __exit__(self, *exception: Any) -> None:
+        try:
+            self._catch.__exit__(*exception)
+        finally:
+            _ONE_AT_A_TIME.release()
 
 
 _ONE_AT_A_TIME = threading.RLock()

@@ -16,10 +16,10 @@ import numpy as np
 
 from grhmc._version import __version__
 from grhmc.draws_at_stake import (
+    HeldBackWarnings,
     attach,
     build_whatever_fails,
     diagnose_whatever_fails,
-    held_back_warnings,
     loading_libraries,
     result_from_store,
     show_warnings,
@@ -133,7 +133,7 @@ def finish(run: Run) -> xarray.DataTree:
         records = worth_keeping([chain.record() for chain in chains])
         result: Any = None
         try:
-            with held_back_warnings() as caught:
+            with HeldBackWarnings() as caught:
                 result, problem = _build(run, records, ctrl_c, looks)
                 failure = failure or problem
                 if failure is None and (not finished or run.control.reason):

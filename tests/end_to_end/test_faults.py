@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -245,3 +246,38 @@ def test_a_run_without_a_posterior_group_is_diagnosed_by_its_unconstrained_draws
     with pytest.warns(UserWarning, match="no group posterior"):
         result = grhmc.sample(Constrained(), draws=200, tune=100, seed=1, progress_bar=False)
     assert "not_diagnosed" not in grhmc.Report.from_json(result.attrs["diagnosis"]).codes
+
+
+@EACH_KIND
+def test_a_fault_where_warnings_are_given_back_leaves_the_next_run_free(
+    kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: Any) -> Any:
+        raise kind("made up")
+
+    with warnings.catch_warnings(), monkeypatch.context() as patch:
+        patch.setattr(draws_at_stake.HeldBackWarnings, "__exit__", faulty_exit(fail))
+        outcome = run()
+    assert_draws_survive(outcome)
+    with ThreadPoolExecutor(1) as other_thread:
+        assert other_thread.submit(can_be_had, draws_at_stake._ONE_AT_A_TIME).result()
+
+
+def can_be_had(lock: Any) -> bool:
+    """Whether a lock is free, or soon will be; for the thread that asks."""
+    is_free = lock.acquire(timeout=5.0)
+    if is_free:
+        lock.release()
+    return is_free
+
+
+def faulty_exit(fail: Any) -> Any:
+    """That of `HeldBackWarnings`, with a failure where Python's own way of giving warnings back is called."""
+    own = draws_at_stake.HeldBackWarnings.__exit__
+
+    def leave(self: Any, *exception: Any) -> None:
+        self._catch.__exit__(*exception)
+        self._catch = SimpleNamespace(__exit__=fail)
+        own(self, *exception)
+
+    return leave
