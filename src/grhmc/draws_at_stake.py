@@ -10,7 +10,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grhmc.diagnosis import record_failure
 from grhmc.models.outputs import describe
@@ -177,7 +177,7 @@ class HeldBackWarnings:
     def __enter__(self) -> list[warnings.WarningMessage]:
         _ONE_AT_A_TIME.acquire()
         try:
-            caught = self._catch.__enter__()
+            caught: Any = self._catch.__enter__()
             try:
                 warnings.simplefilter("always")
             except BaseException:
@@ -186,7 +186,7 @@ class HeldBackWarnings:
         except BaseException:
             _ONE_AT_A_TIME.release()
             raise
-        return cast(list[warnings.WarningMessage], caught)
+        return caught
 
     def __exit__(self, *exception: Any) -> None:
         try:

@@ -128,6 +128,7 @@ def check_calls(monkeypatch: pytest.MonkeyPatch, kind: type[BaseException], *, b
         assert len(fault.calls) >= number
         try:
             assert_draws_survive(outcome)
+            assert is_free_for_other_threads(draws_at_stake._ONE_AT_A_TIME)
         except AssertionError as error:
             error.add_note(f"at call {number}: {fault.calls[number - 1]}")
             raise
@@ -259,16 +260,20 @@ def test_a_fault_where_warnings_are_given_back_leaves_the_next_run_free(
         patch.setattr(draws_at_stake.HeldBackWarnings, "__exit__", faulty_exit(fail))
         outcome = run()
     assert_draws_survive(outcome)
+    assert is_free_for_other_threads(draws_at_stake._ONE_AT_A_TIME)
+
+
+def is_free_for_other_threads(lock: Any) -> bool:
+    """Whether another thread can have a lock."""
+
+    def can_be_had() -> bool:
+        is_free = lock.acquire(timeout=5.0)
+        if is_free:
+            lock.release()
+        return is_free
+
     with ThreadPoolExecutor(1) as other_thread:
-        assert other_thread.submit(can_be_had, draws_at_stake._ONE_AT_A_TIME).result()
-
-
-def can_be_had(lock: Any) -> bool:
-    """Whether a lock is free, or soon will be; for the thread that asks."""
-    is_free = lock.acquire(timeout=5.0)
-    if is_free:
-        lock.release()
-    return is_free
+        return other_thread.submit(can_be_had).result()
 
 
 def faulty_exit(fail: Any) -> Any:
