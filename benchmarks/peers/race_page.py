@@ -173,7 +173,7 @@ def few_seeds(n_seeds: int) -> str:
 def middle_and_least(
     found: dict[str, Ratios], names: tuple[str, ...], n_after: int, n_before: int = 1 + len(FAMILIES)
 ) -> list[str]:
-    """Lines at the end of a table, for all targets, the first ones and those with correlations."""
+    """Lines at the end of a table, for all targets, the first ones, those with correlations and the last."""
     groups = {
         "of all": list(found.values()),
         "first 21": [each for target, each in found.items() if target not in (*CORRELATED, *HARD)],

@@ -197,15 +197,22 @@ class StanPosterior:
         Of the program.
     parameters : tuple of str
         What is compared, as "x[3]", counting from 1.
+    sd : tuple of float
+        Of the parameters, if they are known exactly; all means are 0 then.
+    same_as : str
+        The target whose moments are the same, of the same parameters in the same order, if there is one.
     """
 
     data: Mapping[str, Any]
     parameters: tuple[str, ...]
+    sd: tuple[float, ...] = ()
+    same_as: str = ""
 
 
 def eight_schools_centred() -> StanPosterior:
     """The eight schools with their effects as coordinates: a funnel, whose neck is where tau is small."""
-    return StanPosterior(json.loads(EIGHT_SCHOOLS.read_text()), (*(f"theta[{j + 1}]" for j in range(8)), "mu", "tau"))
+    parameters = (*(f"theta[{j + 1}]" for j in range(8)), "mu", "tau")
+    return StanPosterior(json.loads(EIGHT_SCHOOLS.read_text()), parameters, same_as="eight_schools")
 
 
 def hidden_markov() -> StanPosterior:
@@ -218,7 +225,7 @@ def hidden_markov() -> StanPosterior:
 
 def funnel_of_ten() -> StanPosterior:
     """A mild funnel: nine values of sd exp(v / 2), where v ~ N(0, 1)."""
-    return StanPosterior({"n": 9}, ("v", *(f"x[{j + 1}]" for j in range(9))))
+    return StanPosterior({"n": 9}, ("v", *(f"x[{j + 1}]" for j in range(9))), sd=(1.0, *[float(np.exp(0.25))] * 9))
 
 
 STAN_POSTERIORS: MappingProxyType[str, Callable[[], StanPosterior]] = MappingProxyType(

@@ -137,7 +137,7 @@ def _logistic(name: str, load: Callable[[], tuple[np.ndarray, np.ndarray]]) -> T
         program=(HERE / "programs" / "logistic_regression.stan").read_text(),
         data={"n": len(rows), "d": rows.shape[1], "rows": rows, "y": response.astype(int), "prior_sd": 10.0},
         parameters=tuple(f"x[{j + 1}]" for j in range(rows.shape[1])),
-        truth=_stored_truth(name) or Truth(*[np.full(rows.shape[1], np.nan)] * 4),
+        truth=_stored_or_unknown(name, rows.shape[1]),
     )
 
 
@@ -150,6 +150,10 @@ def _stored_truth(name: str) -> Truth | None:
                 columns = ("mean", "sd", "mean_error", "sd_error")
                 return Truth(*(np.array([float(row[column]) for row in rows]) for column in columns))
     return None
+
+
+def _stored_or_unknown(name: str, n_parameters: int) -> Truth:
+    return _stored_truth(name) or Truth(*[np.full(n_parameters, np.nan)] * 4)
 
 
 def _data_set(load: Callable[[], datasets.BinaryRegressionData]) -> tuple[np.ndarray, np.ndarray]:
@@ -203,22 +207,24 @@ def _simulated(name: str) -> Target:
         program=(HERE / "programs" / f"{posterior.program}.stan").read_text(),
         data=posterior.data,
         parameters=parameters,
-        truth=exact or _stored_truth(name) or Truth(*[np.full(posterior.dim, np.nan)] * 4),
+        truth=exact or _stored_or_unknown(name, posterior.dim),
     )
 
 
 def _stan_posterior(name: str) -> Target:
     posterior, program = simulated.STAN_POSTERIORS[name](), (HERE / "programs" / f"{name}.stan").read_text()
-    n = len(posterior.parameters)
-    exact = Truth(np.zeros(n), np.array([1.0, *[np.exp(0.25)] * (n - 1)]), np.zeros(n), np.zeros(n))
-    stored = _stored_truth(name.removesuffix("_centred"))  # the same parameters, in the same order
+    if posterior.sd:
+        zero = np.zeros(len(posterior.sd))
+        truth = Truth(zero, np.array(posterior.sd), zero, zero)
+    else:
+        truth = _stored_or_unknown(posterior.same_as or name, len(posterior.parameters))
     return Target(
         name=name,
         model=grhmc.from_stan(program, posterior.data, backend="stanli"),
         program=program,
         data=posterior.data,
         parameters=posterior.parameters,
-        truth=exact if name == "funnel_of_ten" else stored or Truth(*[np.full(n, np.nan)] * 4),
+        truth=truth,
     )
 
 
@@ -235,7 +241,7 @@ def _trend_inflation() -> Target:
         program=(POSTERIOR_PROGRAMS / "trend_inflation.stan").read_text(),
         data={"n": n, "y": y},
         parameters=parameters,
-        truth=_stored_truth("SW") or Truth(*[np.full(len(parameters), np.nan)] * 4),
+        truth=_stored_or_unknown("SW", len(parameters)),
     )
 
 

@@ -67,7 +67,7 @@ def test_a_fixed_event_rate_stays() -> None:
 
 
 def test_a_fixed_scale_stays() -> None:
-    result = sample(scale=[2.0, 0.3, 5.0], diagnose=False)
+    result = sample(scale=[2.0, 0.3, 5.0], draws=1000, tune=500)
     np.testing.assert_array_equal(result["tuning"]["scale"], np.broadcast_to([2.0, 0.3, 5.0], (2, 3)))
     assert result.attrs["scale"] == "fixed"
 

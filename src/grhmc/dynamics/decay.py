@@ -1,6 +1,7 @@
 """e^−x for x ≥ 0: what every trajectory asks for twice, how much momentum it keeps and how likely it is accepted.
 
-It is computed where it is needed, in a quarter of the time of a call to the C library's function.
+It is computed where it is needed, in some thirty instructions and without a call. The C library's function takes 75,
+and keeps nothing of what its caller has in registers.
 """
 
 from __future__ import annotations

@@ -150,10 +150,16 @@ def to_parameters(standardization: Standardization, position: np.ndarray, point:
     if is_diagonal(standardization):
         unscale(standardization, position, point)
         return
-    for k in range(point.shape[0]):
-        point[k] = position[k]
-    apply_factor(standardization, point)
+    to_scaled(standardization, position, point)
     unscale(standardization, point, point)
+
+
+@kernel
+def to_scaled(standardization: Standardization, position: np.ndarray, scaled: np.ndarray) -> None:
+    """Write y = F q̄ to `scaled`, which may be `position` itself."""
+    for k in range(scaled.shape[0]):
+        scaled[k] = position[k]
+    apply_factor(standardization, scaled)
 
 
 @kernel

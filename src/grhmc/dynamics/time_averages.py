@@ -157,6 +157,12 @@ def _add_part(
         integral_squared[k] += outer * (x * x + z * z) + inner * y * y
 
 
+@kernel
+def _crossings(q: float, middle: float, end_q: float) -> float:
+    """Changes of side of the centre from the start of a step to its middle and from the middle to the end."""
+    return (1.0 if q * middle < 0.0 else 0.0) + (1.0 if middle * end_q < 0.0 else 0.0)
+
+
 @array_kernel
 def integrate_and_move(
     position: np.ndarray,
@@ -188,7 +194,7 @@ def integrate_and_move(
         integral[k] += half * (q + end_q) + tenth * (p - end_p) + rest * (f + end_f)
         at_ends = q * (outer * q + slope * p) + end_q * (outer * end_q - slope * end_p)
         integral_squared[k] += at_ends + inner * middle * middle
-        n_crossings[k] += (1.0 if q * middle < 0.0 else 0.0) + (1.0 if middle * end_q < 0.0 else 0.0)
+        n_crossings[k] += _crossings(q, middle, end_q)
         position[k], momentum[k], force[k] = end_q, end_p, end_f
 
 
@@ -203,16 +209,13 @@ def move_and_count(
     duration: float,
     n_crossings: np.ndarray,
 ) -> None:
-    """Make the end of a step the new start and count its crossings, in one pass.
-
-    A crossing is a change of side of the centre from the start to the middle or from the middle to the end.
-    """
+    """`integrate_and_move` without the integrals."""
     from_momentum, from_force = 5.0 / 32.0 * duration, duration * duration / 64.0
     for k in range(position.shape[0]):
         q, p, f = position[k], momentum[k], force[k]
         end_q, end_p, end_f = end_position[k], end_momentum[k], end_force[k]
         middle = 0.5 * (q + end_q) + from_momentum * (p - end_p) + from_force * (f + end_f)
-        n_crossings[k] += (1.0 if q * middle < 0.0 else 0.0) + (1.0 if middle * end_q < 0.0 else 0.0)
+        n_crossings[k] += _crossings(q, middle, end_q)
         position[k], momentum[k], force[k] = end_q, end_p, end_f
 
 

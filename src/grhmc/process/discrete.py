@@ -30,9 +30,9 @@ from grhmc.adaptation.tuners.scale_from_moments import FIXED
 from grhmc.adaptation.tuners.step_size import LARGEST_STEP_PER_U_TURN, SHORT_STEP
 from grhmc.density_pointer import EXCEPTION, FINE
 from grhmc.dynamics.decay import decay
-from grhmc.dynamics.phase import StepEnd, copy_to, remember, return_to, reverse
+from grhmc.dynamics.phase import StepEnd, remember, return_to, reverse
 from grhmc.dynamics.splitting_kick import constant_energy_kick, has_kick, set_kick
-from grhmc.dynamics.standardization import apply_factor, is_diagonal
+from grhmc.dynamics.standardization import is_diagonal, to_scaled
 from grhmc.events.random_numbers import uniform
 from grhmc.events.refreshment import refresh_momentum
 from grhmc.process.path import RAISED_OUTCOME, RUNNING, attempt, follow_to_u_turn, look_for_u_turn, note_start
@@ -256,11 +256,10 @@ def record_trajectories(process: Process, records: Records) -> int:
     """Write the draw that trajectories have led to, and add it to the averages. Returns the users' functions' code."""
     path, cursors, settings = process.path[0], process.cursors[0], process.settings[0]
     row = cursors.first_row + cursors.draw_index
-    scaled = process.step.position
-    if not is_diagonal(process.standardization):
+    scaled, is_kept = process.step.position, settings.record == 1 or settings.draws_per_interval > 0
+    if is_kept and not is_diagonal(process.standardization):
         scaled = process.integrals.point
-        copy_to(process.step.position, scaled)
-        apply_factor(process.standardization, scaled)
+        to_scaled(process.standardization, process.step.position, scaled)
     if settings.record == 1:
         acceptance, step = cursors.acceptance / cursors.trajectory_index, path.trajectory_step / cursors.step_division
         record_state(process, records, row, scaled, acceptance, step)

@@ -106,28 +106,26 @@ def commit_step(process: Process, duration: float, end: StepEnd, integrated: flo
     Returns the code of the users' functions.
     """
     cursors, settings, step, integrals = process.cursors[0], process.settings[0], process.step, process.integrals
-    code = 0
-    if settings.draws_per_interval > 0 and cursors.draw_index < settings.n_draws:
-        if integrated > 0.0 or not is_diagonal(process.standardization):
-            code = _integrate(process, duration, integrated, 1.0)
-        else:
-            integrals.duration[0] += duration
-            code = integrate_functions(integrals, process.functions, step, process.standardization, duration, 0.0, 1.0)
-            integrate_and_move(
-                step.position,
-                step.momentum,
-                step.stage_forces[0],
-                step.end_position,
-                step.end_momentum,
-                step.stage_forces[-1],
-                duration,
-                integrals.position,
-                integrals.position_squared,
-                process.n_crossings,
-            )
-            _note_end(process, duration, end)
-            return code
-    move_on(process, duration, end)
+    is_averaged = settings.draws_per_interval > 0 and cursors.draw_index < settings.n_draws
+    if not is_averaged or integrated > 0.0 or not is_diagonal(process.standardization):
+        code = _integrate(process, duration, integrated, 1.0) if is_averaged else 0
+        move_on(process, duration, end)
+        return code
+    integrals.duration[0] += duration
+    code = integrate_functions(integrals, process.functions, step, process.standardization, duration, 0.0, 1.0)
+    integrate_and_move(
+        step.position,
+        step.momentum,
+        step.stage_forces[0],
+        step.end_position,
+        step.end_momentum,
+        step.stage_forces[-1],
+        duration,
+        integrals.position,
+        integrals.position_squared,
+        process.n_crossings,
+    )
+    _note_end(process, duration, end)
     return code
 
 
