@@ -1,4 +1,4 @@
-"""Sample posteriors with continuous-time Hamiltonian dynamics and self-tuned diagonal scales."""
+"""Hamiltonian Monte Carlo for Bayesian posteriors, with a scale (mass) matrix that tunes itself."""
 
 from grhmc import datasets, pymc
 from grhmc._version import __version__

@@ -1,8 +1,8 @@
 """Kernels compiled ahead of time: machine code that a wheel brings, so that a first run compiles nothing.
 
 Kernels take pointers alone, to the model's density too, and use nothing of Numba while they run. So one archive of
-object code, made by `_compile_ahead.py`, serves every Python and every version of Numba on one kind of machine. Where
-there is no archive, or it is of another machine or of other sources, kernels are compiled as they are called.
+object code, made by `build_hooks/compile_ahead.py`, serves every Python and every version of Numba on one kind of
+machine. Where there is no archive, or it is of another machine or of other sources, kernels are compiled as they are called.
 """
 
 from __future__ import annotations

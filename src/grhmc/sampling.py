@@ -170,8 +170,8 @@ def sample(
     progress_bar : bool
     check_gradient : bool
         Compare the gradient with finite differences: at the first chain's start along every coordinate (of more than 50
-        some, and random directions), at the others' along two random directions. The sampler follows gradients only, so
-        a wrong one would bias it without a sign.
+        some, and random directions), at the others' along two random directions. A wrong gradient biases
+        the continuous process, and makes the discrete one slow.
     diagnose : bool
         Look at the draws at the end, warn of what speaks against them, and write it into ``attrs["diagnosis"]``.
         `grhmc.diagnose` does the same later.

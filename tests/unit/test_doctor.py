@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -133,11 +132,3 @@ def test_completion_can_be_had_for_a_shell(shell, monkeypatch):
     result = CliRunner().invoke(app, ["--show-completion", shell], prog_name="grhmc")
     assert result.exit_code == 0
     assert "_GRHMC_COMPLETE" in result.stdout
-
-
-def test_the_version_is_the_same_everywhere():
-    from grhmc import __version__
-
-    root = Path(__file__).parents[2]
-    assert f"\nversion: {__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\n## {__version__} " in (root / "CHANGELOG.md").read_text(encoding="utf-8")

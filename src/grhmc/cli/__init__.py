@@ -1,4 +1,4 @@
-"""The commands `grhmc demo`, `sample`, `resume`, `extend`, `compare`, `paper` and `doctor`."""
+"""The commands `grhmc demo`, `sample`, `resume`, `extend`, `diagnose`, `compare`, `paper` and `doctor`."""
 
 from grhmc.cli.app import app
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
 
 app = typer.Typer(
-    help="Sample posteriors with continuous-time Hamiltonian dynamics and self-tuned scales.",
+    help="Hamiltonian Monte Carlo for Bayesian posteriors, with a scale (mass) matrix that tunes itself.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -66,7 +66,7 @@ def main(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """Sample posteriors with continuous-time Hamiltonian dynamics and self-tuned scales."""
+    """Hamiltonian Monte Carlo for Bayesian posteriors, with a scale (mass) matrix that tunes itself."""
     accept_all_characters()
 
 

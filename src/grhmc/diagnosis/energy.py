@@ -54,7 +54,7 @@ _FEWEST_HOPELESS = 3
 # Of a short run's trajectories one or two say nothing.
 
 ACCEPTANCE_LIMIT = 0.4
-"""Below this a chain of the discrete process, tuned to 0.9 or 0.93, sits where its step does not fit."""
+"""Below this, far below what steps are tuned to, a chain of the discrete process sits where its step does not fit."""
 _FEWEST_TRAJECTORIES = 50
 # Per chain, before their mean acceptance says anything.
 

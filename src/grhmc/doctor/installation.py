@@ -39,7 +39,7 @@ def python_finding() -> Finding:
 
 def requirement_findings() -> Iterator[Finding]:
     """Each required package, with its version, and whether grhmc takes that version."""
-    from packaging.requirements import Requirement  # xarray needs it
+    from packaging.requirements import Requirement
 
     try:
         texts = importlib.metadata.requires("grhmc") or []

@@ -1,7 +1,7 @@
 """One step of an explicit Nyström method: the work horse of every integrator family.
 
-The two-stage splitting is a Nyström method too (kick, drift, kick, drift, kick written out), so one tableau-driven
-step serves all three families.
+Leapfrog and the two-stage splitting are Nyström methods too (kicks and drifts written out), so one tableau-driven step
+serves all families.
 """
 
 from __future__ import annotations

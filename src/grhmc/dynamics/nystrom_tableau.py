@@ -1,6 +1,6 @@
 """The coefficients of one explicit Nyström method, as exact fractions that check themselves.
 
-All three integrator families are explicit Nyström methods for q'' = f(q) in which the last stage is
+All integrators are explicit Nyström methods for q'' = f(q) in which the last stage is
 the new position, so its force serves as the first of the next step (first same as last). With step
 h, position q0, velocity v0 and forces f_i = f(q_i):
 

@@ -1,1 +1,1 @@
-"""Slow, independent implementations that the fast ones are checked against."""
+"""The same process and the same tuners on SciPy's LSODA: slow, and independent of our integrators."""
