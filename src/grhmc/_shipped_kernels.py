@@ -2,7 +2,8 @@
 
 Kernels take pointers alone, to the model's density too, and use nothing of Numba while they run. So one archive of
 object code, made by `build_hooks/compile_ahead.py`, serves every Python and every version of Numba on one kind of
-machine. Where there is no archive, or it is of another machine or of other sources, kernels are compiled as they are called.
+machine. Where there is no archive, or it is of another machine or of other sources, kernels are compiled as they are
+called.
 """
 
 from __future__ import annotations

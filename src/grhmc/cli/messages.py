@@ -1,7 +1,7 @@
 """What the commands say when something is wrong: errors in a line, warnings once and readable, and exit codes.
 
-0: done, whatever was warned of. 1: `doctor` or `paper` found that something is wrong. 2: a wrong argument, or a run that
-could not go on. 3: done, but the draws are in doubt and ``--strict`` was given. 130: interrupted.
+0: done, whatever was warned of. 1: `doctor` or `paper` found that something is wrong. 2: a wrong argument, or a run
+that could not go on. 3: done, but the draws are in doubt and ``--strict`` was given. 130: interrupted.
 """
 
 from __future__ import annotations
