@@ -17,6 +17,7 @@ from grhmc.models.outputs import Outputs, constrain_each
 from grhmc.models.pickling import portable
 from grhmc.models.variables import (
     Variable,
+    as_draws,
     check_coords,
     check_dim,
     check_storable,
@@ -132,9 +133,7 @@ class LogDensity:
         ValueError
             If `draws` has another shape.
         """
-        draws = np.asarray(draws, dtype=np.float64)
-        if draws.ndim != 2 or draws.shape[1] != self.dim:
-            raise ValueError(f"draws must have shape (n, {self.dim}), got {draws.shape}")
+        draws = as_draws(draws, self.dim)
         constrained = {}
         start = 0
         for variable in self.variables:

@@ -10,7 +10,7 @@ import numpy as np
 from grhmc.models import trend_inflation_densities
 from grhmc.models.analytic_densities import compile_density
 from grhmc.models.log_density import LogDensity
-from grhmc.models.variables import Variable
+from grhmc.models.variables import Variable, as_draws
 
 Parameterization = Literal["rescaled", "noncentred", "centred"]
 
@@ -41,9 +41,7 @@ class TrendInflation(LogDensity):
 
     def constrain(self, draws: np.ndarray) -> dict[str, np.ndarray]:
         """Turn draws of the coordinates, shape (n, dim), into l, z, x and τ by their names."""
-        draws = np.asarray(draws, dtype=np.float64)
-        if draws.ndim != 2 or draws.shape[1] != self.dim:
-            raise ValueError(f"draws must have shape (n, {self.dim}), got {draws.shape}")
+        draws = as_draws(draws, self.dim)
         n = len(self.y)
         parts = draws[:, 0], draws[:, 1:n], draws[:, n : 2 * n], draws[:, 2 * n :]
         if self.parameterization == "rescaled":

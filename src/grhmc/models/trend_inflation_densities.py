@@ -187,7 +187,7 @@ def noncentred(dim, q_pointer, gradient_pointer, log_density_pointer, parameters
         total += x
         scaled[t] = residual[t] * math.exp(-x)
         square += scaled[t] * residual[t]
-    log_density_pointer[0] = 5.0 * q[0] - 0.5 * (math.exp(q[0]) + total + square)
+    log_density_pointer[0] = SHAPE_OF_PRECISION * q[0] - 0.5 * (math.exp(q[0]) + total + square)
 
     # Backwards: the sums over all later entries.
     of_x, of_z, of_tau, of_s = 0.0, 0.0, 0.0, 0.0
@@ -204,7 +204,7 @@ def noncentred(dim, q_pointer, gradient_pointer, log_density_pointer, parameters
             gradient[n + t] = s * of_x - q[n + t]
             gradient[2 * n + t] = deviation[t - 1] * of_tau - q[2 * n + t]
     gradient[1], gradient[n], gradient[2 * n] = of_z, of_x, of_tau
-    gradient[0] = 5.0 - 0.5 * math.exp(q[0]) - 0.5 * s * of_s
+    gradient[0] = SHAPE_OF_PRECISION - 0.5 * math.exp(q[0]) - 0.5 * s * of_s
     return 0
 
 

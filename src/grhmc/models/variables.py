@@ -58,6 +58,14 @@ def check_dim(dim: Any) -> int:
     return dim
 
 
+def as_draws(draws: Any, dim: int) -> np.ndarray:
+    """Unconstrained draws as float64, shape (n, dim); a ValueError if their shape is another."""
+    draws = np.asarray(draws, dtype=np.float64)
+    if draws.ndim != 2 or draws.shape[1] != dim:
+        raise ValueError(f"draws must have shape (n, {dim}), got {draws.shape}")
+    return draws
+
+
 def parse_names(names: Any, dim: int) -> tuple[Variable, ...]:
     """Turn the `names` argument of a front-end into variables that cover `dim` coordinates.
 

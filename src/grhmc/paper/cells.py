@@ -21,7 +21,6 @@ from grhmc.settings import DEFAULT_TOLERANCES, EventRateRuleName
 
 METHODS = ("vari", "isg", "mct")
 LSODA = "lsoda"
-CELL_INTEGRATORS = ("rkn64", "rkn43", "splitting", LSODA)
 
 TRAJECTORIES = PAPER_TRAJECTORIES
 SAMPLE_INTERVAL = PAPER_SAMPLE_INTERVAL
@@ -60,7 +59,7 @@ class Cell:
     method : str
         One of `METHODS`, or another scale that `grhmc.sample` knows.
     integrator : str
-        One of `CELL_INTEGRATORS`.
+        ``"lsoda"``, or one of `grhmc.Continuous`.
     tolerance : float
         Absolute and, for LSODA, relative.
     scale_down : int

@@ -178,13 +178,3 @@ def compare_cell(result: CellResult) -> list[Row]:
         )
         for coordinate, j in listed
     ]
-
-
-def worst_per_1e5(result: CellResult) -> float:
-    """The worst coordinate's ESS per 100 000 evaluations: what the paper ranks methods by."""
-    return 1e5 * float(result.ess.min()) / float(result.n_sampling.sum())
-
-
-def narrow_part_per_1e5(result: CellResult) -> float:
-    """ESS of the share of draws in a funnel's narrow part, q1 below its 5 % point, per 100 000 evaluations."""
-    return 1e5 * float(result.ess_probability[0, 0]) / float(result.n_sampling.sum())

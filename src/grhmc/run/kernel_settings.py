@@ -13,6 +13,7 @@ from grhmc.events.refreshment import GAUSSIAN_LAW, SPEED_WEIGHTED_LAW, USER_LAW
 from grhmc.process.state import APPLY_AT_CROSSING, APPLY_AT_REFRESHMENT, CONTINUOUS, DISCRETE, SETTINGS_DTYPE
 from grhmc.process.trajectory_plan import EXPONENTIAL_LENGTH, FRESH, PERSISTENT, UNIFORM_LENGTH, persistent_length
 from grhmc.run.cost import gradients_of_chain, largest_step_division, reachable_acceptance
+from grhmc.run.draw_rows import NO_LIMIT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +33,6 @@ ROUGHER_BEFORE = 4.0
 """Than at the tolerance are steps of windows before the last one, where draws are made by trajectories: they only lead
 chains into the bulk, and what they have found is found again."""
 
-_NO_LIMIT = 2**62
 _ROUNDING = 0.25
 # Draws are rather a little closer together than asked for than further apart.
 
@@ -175,7 +175,7 @@ def draw_spacing(stage: Stage, start: StageStart) -> float:
 def gradients_of_stage(stage: Stage) -> int:
     """Gradients after which the stage ends, whatever it has drawn."""
     if math.isinf(stage.most_gradients_per_draw):
-        return _NO_LIMIT
+        return NO_LIMIT
     return int(stage.n_draws * stage.most_gradients_per_draw)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from grhmc.events.user_rate import UserRate, init_user_rate
 from grhmc.models.event_rate import compiled_event_rate
 from grhmc.outcomes import Outcome, SamplingError
+from grhmc.settings.event_rate import shown_vector
 
 if TYPE_CHECKING:
     from grhmc.run.chain_state import ChainState
@@ -35,7 +34,7 @@ def error_of_rate(chain: ChainState) -> SamplingError | None:
     user, function = chain.process.user_rate, chain.settings.continuous.event_rate_kind
     if user.failure[0] == 0 or not callable(function):
         return None
-    place = f"at q_bar = {_short(user.position)}, p_bar = {_short(user.momentum)}"
+    place = f"at q_bar = {shown_vector(user.position)}, p_bar = {shown_vector(user.momentum)}"
     where = f"chain {chain.index}, {chain.stage.name}: the function given as event_rate_kind"
     try:
         value = function(user.position.copy(), user.momentum.copy())
@@ -46,7 +45,3 @@ def error_of_rate(chain: ChainState) -> SamplingError | None:
     return SamplingError(
         f"{where} is {value!r} {place}; a rate must be positive and finite everywhere", Outcome.DENSITY_RAISED
     )
-
-
-def _short(vector: np.ndarray) -> str:
-    return np.array2string(vector, precision=4, threshold=8, edgeitems=3)

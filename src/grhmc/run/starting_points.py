@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from grhmc.argument_checks import as_real_array, as_vector
-from grhmc.density_pointer import EXCEPTION
+from grhmc.models.checks.slope_probe import raise_stored
 from grhmc.models.log_density import LogDensity
 from grhmc.outcomes import InitializationError
 from grhmc.run.given_values import GivenValues, parse_values
@@ -188,9 +188,7 @@ class _Tries:
 def _evaluate(model: LogDensity, point: np.ndarray) -> tuple[float, np.ndarray | None, str, np.ndarray]:
     nowhere = np.zeros(0, dtype=np.int64)
     log_density, gradient, code = model.evaluate(point)
-    if code == EXCEPTION:
-        error = model.take_exception()
-        raise (error if error is not None else RuntimeError("the log density failed without an exception"))
+    raise_stored(model, code)
     if not np.isfinite(log_density):
         return log_density, None, f"the log density is {log_density}", nowhere
     bad = np.flatnonzero(~np.isfinite(gradient))

@@ -67,7 +67,7 @@ def typical_rate(function: EventRateFunction, dim: int) -> float:
     logarithms = []
     for _ in range(_N_PLACES):
         position, momentum = rng.standard_normal((2, dim))
-        place = f"at q_bar = {_short(position)}, p_bar = {_short(momentum)}"
+        place = f"at q_bar = {shown_vector(position)}, p_bar = {shown_vector(momentum)}"
         try:
             rate = float(function(position.copy(), momentum.copy()))
         except Exception as error:
@@ -83,5 +83,6 @@ def typical_rate(function: EventRateFunction, dim: int) -> float:
     return float(np.exp(np.mean(logarithms)))
 
 
-def _short(vector: np.ndarray) -> str:
+def shown_vector(vector: np.ndarray) -> str:
+    """The first and last entries, for messages."""
     return np.array2string(vector, precision=4, threshold=8, edgeitems=3)

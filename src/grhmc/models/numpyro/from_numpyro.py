@@ -15,7 +15,7 @@ from grhmc.models.jax.function import compile_per_draw, compile_value_and_gradie
 from grhmc.models.numpyro.model import NumpyroModel, read_model
 from grhmc.models.optional_packages import bind_submodules, import_for
 from grhmc.models.tree_names import parse_dims, with_dims
-from grhmc.models.variables import Variable, name_coordinates
+from grhmc.models.variables import Variable, as_draws, name_coordinates
 
 _OPTIONS = ("init_strategy", "dims", "coords")
 
@@ -74,9 +74,7 @@ class NumpyroDensity(PythonDensity):
 
     def constrain(self, draws: np.ndarray) -> dict[str, np.ndarray]:
         """Latent and deterministic sites of unconstrained draws, shape (n, dim)."""
-        draws = np.asarray(draws, dtype=np.float64)
-        if draws.ndim != 2 or draws.shape[1] != self.dim:
-            raise ValueError(f"draws must have shape (n, {self.dim}), got {draws.shape}")
+        draws = as_draws(draws, self.dim)
         if len(draws) == 0:
             return {variable.name: np.zeros((0, *variable.shape)) for variable in self.variables}
         values = self._constrain(draws)

@@ -18,7 +18,7 @@ from grhmc.models.outputs import Outputs, describe
 from grhmc.models.pymc.data import axis_names, constant_data, data_dims, observed_data
 from grhmc.models.pymc.graph import PymcGraph, compile_model, read_shared
 from grhmc.models.pymc.on_request import compile_log_likelihood, compile_unconstrain
-from grhmc.models.variables import Variable, name_coordinates
+from grhmc.models.variables import Variable, as_draws, name_coordinates
 
 _REPEATABLE = "the same seed gives the same draws"
 _REPEATABLE_BUT_FOR_ROUNDING = (
@@ -68,9 +68,7 @@ class PymcDensity(NumbaDensity):
 
         A deterministic that raises an exception is nan, and a warning counts it.
         """
-        draws = np.asarray(draws, dtype=np.float64)
-        if draws.ndim != 2 or draws.shape[1] != self.dim:
-            raise ValueError(f"draws must have shape (n, {self.dim}), got {draws.shape}")
+        draws = as_draws(draws, self.dim)
         if len(draws) == 0:
             return {variable.name: np.zeros((0, *variable.shape)) for variable in self.variables}
         outputs = self.constrain_each(draws)

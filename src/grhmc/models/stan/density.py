@@ -17,7 +17,7 @@ from grhmc.models.stan.library import StanInstance, StanLibrary
 from grhmc.models.stan.names import parse_columns
 from grhmc.models.tree_names import parse_dims
 from grhmc.models.turns import make_mutex, mutex_functions
-from grhmc.models.variables import Variable
+from grhmc.models.variables import Variable, as_draws
 
 
 class StanDensity(LogDensity):
@@ -77,9 +77,7 @@ class StanDensity(LogDensity):
         What Stan cannot compute is nan, and a warning counts it: the generated quantities of a draw, or its transformed
         parameters too.
         """
-        draws = np.asarray(draws, dtype=np.float64)
-        if draws.ndim != 2 or draws.shape[1] != self.dim:
-            raise ValueError(f"draws must have shape (n, {self.dim}), got {draws.shape}")
+        draws = as_draws(draws, self.dim)
         outputs = self.constrain_each(draws)
         if outputs.failed:
             warnings.warn(
