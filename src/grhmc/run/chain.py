@@ -12,7 +12,6 @@ import numpy as np
 from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.tuners.draw_sample import begin_sample
 from grhmc.adaptation.tuners.momentum_time import (
-    CLOSEST_DRAWS,
     LENGTH_RANGES,
     init_length_tuner,
     length_change,
@@ -30,13 +29,13 @@ from grhmc.process.path import place, start_path
 from grhmc.process.state import Records, init_process, with_tableau
 from grhmc.process.trajectory_plan import persistent_length
 from grhmc.run.chain_record import (
-    AT_SAMPLING_START,
     ChainCounts,
     chain_record,
     n_warmup_rows,
     present_values,
     records_of_run,
 )
+from grhmc.run.chain_state import ChainState
 from grhmc.run.cost import look_for_noise
 from grhmc.run.draw_rows import NO_LIMIT, draws_until_a_pause, make_room
 from grhmc.run.highest_place import MOST_ESCAPES, go_to_highest, note_place, start_at_highest
@@ -45,7 +44,6 @@ from grhmc.run.kernel_settings import BEFORE_THE_FIRST_STAGE, StageStart, kernel
 from grhmc.run.rate_of_user import user_rate
 from grhmc.run.saved_chain import chain_to_arrays, restore_chain, restore_state, state_to_arrays
 from grhmc.run.stage_tuners import begin_event_rate_tuner, begin_scale_tuner, renew_rate_tuner
-from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
 if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
@@ -63,7 +61,7 @@ _MOST_REPEATS, _LONG_ENOUGH = 2, 0.25
 # Those who have not reached the bulk by then do not count in pooling, and go on in the rounds, which have no limit.
 
 
-class Chain:
+class Chain(ChainState):
     """A chain and its programme.
 
     Parameters
@@ -111,40 +109,24 @@ class Chain:
         records: Records | None = None,
         rows_at_once: int | None = None,
     ) -> None:
+        discrete = settings.discrete
+        super().__init__(
+            integrator=settings.first_integrator,
+            u_turns_per_refreshment=discrete.u_turns_per_refreshment or LENGTH_RANGES[discrete.momentum].first,
+            places=np.full((sum(stage.explores for stage in stages), model.dim), np.nan),
+        )
         self.model = model
         self.settings = settings
         self.stages = stages
         self.index = index
         self.start = start
-        self.stage_index = -1
-        self.outcome = Outcome.RUNNING
-        self.seconds = np.zeros(2)  # of warm-up and of sampling
-        self.sampling_start = np.zeros(len(AT_SAMPLING_START))
         self.is_discrete = settings.is_discrete
-        self.integrator = settings.first_integrator
-        self.time_per_gradient = np.zeros(len(SYMPLECTIC_INTEGRATORS))  # of discrete steps: what rounds have found
-        self.n_repeats = 0  # of the present stage, because it cost too much
-        self.n_escapes = 0  # from places in windows that it could not step away from
-        self.is_agreed = False  # with the other chains about the scale
-        self.agreed_early = False  # at the end of the windows already
-        self.integrator_stays = False  # the one of the trajectories of the stage before
-        self.is_lost = False  # far from where most of the others are
-        discrete = settings.discrete
-        self.u_turns_per_refreshment = discrete.u_turns_per_refreshment or LENGTH_RANGES[discrete.momentum].first
-        self.u_turns_per_draw = CLOSEST_DRAWS  # of trajectories with persistent momenta
-        self.noise = -1.0  # of the log density, its standard deviation; negative: not measured yet
-        self.n_moves = 0  # from a place without mass to one of the others
-        self.warmup_draws_before = 0  # the present stage began
         self.rows_at_once = rows_at_once
-        self.n_stored = 0  # draws of sampling that were handed over, and are in memory no more
         self.pauses_at = NO_LIMIT  # draws of sampling, until it is told how to go on
         self.most_gradients = NO_LIMIT  # after which it stops, complete
         self.error: BaseException | None = None  # that its density raised on a worker
         self._block_seconds = math.inf  # that the last block took
         self.is_whole = True  # between two steps or trajectories: it can be saved
-        self.places = np.full((sum(stage.explores for stage in stages), model.dim), np.nan)  # where windows have led to
-        self.n_places = 0
-        self.hot_start = -math.inf  # the highest log density at which a hot window began
         self.process = init_process(
             dim=model.dim,
             address=model.address,

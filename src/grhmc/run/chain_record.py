@@ -12,13 +12,12 @@ from grhmc.adaptation.stage import HISTORY_ROWS_PER_STAGE, Stage
 from grhmc.process.state import Process, Records, init_records
 from grhmc.process.statistics import STATISTICS
 from grhmc.results.record import ChainRecord
+from grhmc.run.carried_state import AT_SAMPLING_START
 
 if TYPE_CHECKING:
     from grhmc.run.chain_state import ChainState
     from grhmc.settings import RunSettings
 
-AT_SAMPLING_START = ("n_gradients", "time", "n_bounces", "n_floored", "n_non_finite")
-"""What is kept of the moment when sampling began."""
 
 _OF_THE_DISCRETE_PROCESS = "acceptance_rate"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from grhmc.adaptation.tuners.scale_from_moments import MCT
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.dynamics.density_call import GO_ON
 from grhmc.outcomes import Outcome
+from grhmc.run.carried_state import CarriedState
 from grhmc.run.draw_rows import INTERVALS, make_room
 from grhmc.run.plain_arrays import walk_arrays
 from grhmc.run.stage_tuners import renew_crossing_time_tuner
@@ -17,26 +19,8 @@ from grhmc.run.stage_tuners import renew_crossing_time_tuner
 if TYPE_CHECKING:
     from grhmc.run.chain_state import ChainState
 
-_SCALARS = (
-    "stage_index",
-    "n_repeats",
-    "n_escapes",
-    "is_agreed",
-    "agreed_early",
-    "integrator_stays",
-    "is_lost",
-    "u_turns_per_draw",
-    "u_turns_per_refreshment",
-    "noise",
-    "n_moves",
-    "n_places",
-    "hot_start",
-    "warmup_draws_before",
-    "n_stored",
-)
-_VECTORS = ("seconds", "sampling_start", "time_per_gradient", "places")
-_OWN_ARRAYS = ("outcome", "integrator", *_SCALARS, *_VECTORS)
-# Beside those of the process and the records.
+_CODED = ("outcome", "integrator")
+# Saved as integers.
 
 _OF_DRAWS = ("draws", "statistics")
 
@@ -105,7 +89,7 @@ def state_to_arrays(chain: ChainState) -> dict[str, np.ndarray]:
     arrays["process.density.stop"][:] = GO_ON
     arrays["outcome"] = np.array(int(Outcome.RUNNING if chain.outcome in _GOES_ON else chain.outcome))
     arrays["integrator"] = np.array(tuple(TABLEAUS).index(chain.integrator))
-    return arrays | {name: np.array(getattr(chain, name)) for name in (*_SCALARS, *_VECTORS)}
+    return arrays | {name: np.array(getattr(chain, name)) for name in _carried() if name not in _CODED}
 
 
 def restore_chain(chain: ChainState, arrays: dict[str, np.ndarray], *, with_draws: bool = True) -> None:
@@ -130,14 +114,16 @@ def restore_chain(chain: ChainState, arrays: dict[str, np.ndarray], *, with_draw
 
 def restore_state(chain: ChainState, arrays: dict[str, np.ndarray]) -> None:
     """Put everything but a chain's records into a saved state."""
-    missing = [name for name in _OWN_ARRAYS if name not in arrays]
+    missing = [name for name in _carried() if name not in arrays]
     if missing:
         raise ValueError(f"the saved state belongs to another run: it has no {', '.join(missing)}")
     chain.use_integrator(tuple(TABLEAUS)[int(arrays["integrator"])])
-    for name in _SCALARS:
-        setattr(chain, name, type(getattr(chain, name))(arrays[name]))
-    for name in _VECTORS:
-        getattr(chain, name)[:] = arrays[name]
+    for name in _carried():
+        value = getattr(chain, name)
+        if isinstance(value, np.ndarray):
+            value[:] = arrays[name]
+        elif name not in _CODED:
+            setattr(chain, name, type(value)(arrays[name]))
     if chain.stage_index >= 0 and chain.stage.scale.tuner == MCT:
         renew_crossing_time_tuner(chain.process, chain.stage.scale)
     for name, array in walk_arrays(chain.process):
@@ -153,6 +139,11 @@ def take_draws(chain: ChainState, arrays: dict[str, np.ndarray]) -> None:
         new = arrays[f"records.{name}"]
         end = chain.n_warmup_rows + chain.n_draws - chain.n_stored
         getattr(chain.records, name)[end - len(new) : end] = new
+
+
+def _carried() -> list[str]:
+    """Names of what a chain carries beside its process and its records."""
+    return [field.name for field in fields(CarriedState)]
 
 
 def _n_known(name: str, known: Known) -> int:
