@@ -31,7 +31,7 @@ from grhmc.outcomes import Outcome, SamplingError, explain
 from grhmc.results.datatree import plain_arrays
 from grhmc.results.kept_variables import keep_variables
 from grhmc.results.log_likelihood import move_log_likelihood
-from grhmc.results.record import ChainRecord
+from grhmc.results.record import LEFT_OUT, ChainRecord
 from grhmc.run.chain import Chain
 from grhmc.run.chain_snapshot import ChainSnapshot
 from grhmc.run.control import INTERRUPTED, Control
@@ -136,22 +136,13 @@ def finish(run: Run) -> xarray.DataTree:
             with HeldBackWarnings() as caught:
                 result, problem = _build(run, records, ctrl_c, looks)
                 failure = failure or problem
-                if failure is None and (not finished or run.control.reason):
-                    failure = _cut_short(records, settings, run.control, ctrl_c)
                 if failure is None and display.problem:
                     warnings.warn(f"progress could not be shown: {display.problem}", stacklevel=2)
-                if failure is None and run.diagnosis is not None:
-                    failure = diagnose_whatever_fails(run.diagnosis, result, run.checked_model, ctrl_c, run.store)
-            if run.store is None:
-                move_log_likelihood(result, run.model, run.log_likelihood, ctrl_c.raising)
-                keep_variables(result, run.kept)
-            elif result is not None:
-                result = move_log_likelihood_on_disk(
-                    run.store, result, records, run.model, run.log_likelihood, ctrl_c.raising
-                )
-                result = keep_variables_on_disk(run.store, result, run.kept)
-                if failure is None and finished and not run.control.reason:
-                    run.store.mark_complete(is_diagnosed=run.diagnosis is not None)
+                if failure is None:
+                    failure = _judge(run, records, result, ctrl_c, finished=finished)
+            result = _keep_what_is_wanted(run, records, result, ctrl_c)
+            if failure is None and finished and not run.control.reason and run.store is not None:
+                run.store.mark_complete(is_diagnosed=run.diagnosis is not None)
             if failure is None and run.holds_warnings:
                 run.caught = caught
             elif failure is None:
@@ -163,11 +154,36 @@ def finish(run: Run) -> xarray.DataTree:
     return result  # pyright: ignore[reportReturnType]
 
 
+def _judge(
+    run: Run, records: Sequence[ChainRecord], result: Any, ctrl_c: CtrlC, *, finished: bool
+) -> BaseException | None:
+    """Warn of draws that are missing or in doubt; what is to be raised, if anything."""
+    if not finished or run.control.reason:
+        failure = _cut_short(run, records, ctrl_c)
+        if failure is not None:
+            return failure
+    if run.diagnosis is None:
+        return None
+    return diagnose_whatever_fails(run.diagnosis, result, run.checked_model, ctrl_c, run.store)
+
+
+def _keep_what_is_wanted(run: Run, records: Sequence[ChainRecord], result: Any, ctrl_c: CtrlC) -> Any:
+    """The result with its group of log likelihoods, and without variables that are not wanted."""
+    if run.store is None:
+        move_log_likelihood(result, run.model, run.log_likelihood, ctrl_c.raising)
+        keep_variables(result, run.kept)
+        return result
+    if result is None:
+        return None
+    result = move_log_likelihood_on_disk(run.store, result, records, run.model, run.log_likelihood, ctrl_c.raising)
+    return keep_variables_on_disk(run.store, result, run.kept)
+
+
 def _build(run: Run, records: Sequence[ChainRecord], ctrl_c: CtrlC, looks: Looks) -> tuple[Any, BaseException | None]:
     """The result, in memory or on disk, and what went wrong with it."""
 
     def attrs() -> dict[str, Any]:
-        return result_attributes(run.settings, run.chains) | looks.attributes() | _end(run.control)
+        return result_attributes(run.settings, run.chains, records) | looks.attributes() | _end(run, looks)
 
     if run.store is None:
         built = build_whatever_fails(records, run.model, attrs, run.function_names, ctrl_c)
@@ -187,9 +203,14 @@ def _build(run: Run, records: Sequence[ChainRecord], ctrl_c: CtrlC, looks: Looks
     return result_from_store(run.store, run.chains, records, run.model, attrs, run.function_names, ctrl_c)
 
 
-def _end(control: Control) -> dict[str, str]:
-    """What rule a run was stopped by, for its attributes."""
-    return {"stopped_by": control.reason} if control.reason and not control.is_interrupted else {}
+def _end(run: Run, looks: Looks) -> dict[str, str]:
+    """What rule a run was stopped by, for its attributes, unless it was that of the looks."""
+    control, budget = run.control, run.settings.stop.max_gradients
+    if control.reason:
+        return {} if control.is_interrupted else {"stopped_by": control.reason}
+    if budget is not None and not looks.is_met and any(chain.outcome == Outcome.STOPPED for chain in run.chains):
+        return {"stopped_by": f"max_gradients={budget}"}
+    return {}
 
 
 def _advance(run: Run, display: SteadyView, ctrl_c: CtrlC, looks: Looks) -> tuple[BaseException | None, bool]:
@@ -267,10 +288,12 @@ def _failure(run: Run) -> BaseException | None:
     return None
 
 
-def _cut_short(
-    records: Sequence[ChainRecord], settings: RunSettings, control: Control, ctrl_c: CtrlC
-) -> BaseException | None:
-    """Warn that the run was cut short; if it left nothing, or by another exception, that is to be raised."""
+def _cut_short(run: Run, records: Sequence[ChainRecord], ctrl_c: CtrlC) -> BaseException | None:
+    """Warn that the run was cut short; if it left nothing, or by another exception, that is to be raised.
+
+    A stop rule needs no warning, unless chains are left out, and no diagnosis says so.
+    """
+    settings, control = run.settings, run.control
     n_draws = min(record.n_draws for record in records)
     if not isinstance(ctrl_c.error, KeyboardInterrupt | None):
         return ctrl_c.error
@@ -283,13 +306,16 @@ def _cut_short(
     message = (
         f"{reason}: the result holds {n_draws} of {settings.draws} draws of {len(records)} of {settings.chains} chains"
     )
-    if is_interrupted:
+    is_unsaid = run.diagnosis is None and len(records) < len(run.chains)
+    if is_interrupted or is_unsaid:
         warnings.warn(message, stacklevel=2)
     return None
 
 
-def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[str, Any]:
-    """Settings, versions and totals, for the attributes of the result."""
+def result_attributes(settings: RunSettings, chains: Sequence[Chain], records: Sequence[ChainRecord]) -> dict[str, Any]:
+    """Settings, versions and totals, for the attributes of the result; `records` are those that it holds."""
+    kept = {record.chain for record in records}
+    missing = [f"{chain.index} ({chain.n_draws} draws)" for chain in chains if chain.index not in kept]
     return {
         "inference_library": "grhmc",
         "inference_library_version": __version__,
@@ -309,6 +335,7 @@ def result_attributes(settings: RunSettings, chains: Sequence[Chain]) -> dict[st
         "event_rate": settings.continuous.event_rate,
         "event_rate_kind": settings.continuous.event_rate_name,
         "persistence": settings.continuous.persistence,
+        **({LEFT_OUT: ", ".join(missing)} if missing else {}),
         "outcomes": ", ".join(chain.outcome.name for chain in chains),
         "warmup_seconds": float(sum(chain.seconds[0] for chain in chains)),
         "sampling_seconds": float(sum(chain.seconds[1] for chain in chains)),

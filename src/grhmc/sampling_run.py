@@ -104,7 +104,7 @@ class SamplingRun:
                 record.statistics = {name: values.copy() for name, values in record.statistics.items()}
                 if run.store is not None:
                     run.store.complete(record)
-            attributes = result_attributes(run.settings, run.chains)
+            attributes = result_attributes(run.settings, run.chains, records)
         result = build_datatree(records, run.model, attributes, run.function_names)
         return keep_variables(result, run.kept)
 

@@ -123,6 +123,8 @@ def test_a_budget_of_gradients_is_kept_by_all_chains_alike(tmp_path):
     spent = result["sample_stats"]["n_gradients"].sum("draw") + result["tuning"]["n_gradients"]
     assert np.all(spent <= 8000 // 3 + 50)
     assert result["posterior"].sizes["draw"] > 100
+    assert result.attrs["stopped_by"] == "max_gradients=8000"
+    assert "stopped_by" not in short_runs.sample(max_gradients=10**6).attrs
     again = short_runs.sample(draws=10_000, max_gradients=8000, chains=3, cores=3)
     np.testing.assert_array_equal(result["posterior"]["a"].to_numpy(), again["posterior"]["a"].to_numpy())
     with pytest.raises(grhmc.SamplingError, match="max_gradients was used up before the first draw"):

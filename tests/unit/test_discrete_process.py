@@ -11,9 +11,13 @@ from grhmc.adaptation.tuners.momentum_time import (
     FEWEST_DRAWS,
     FURTHEST_DRAWS,
     LARGEST_CHANGE,
+    LENGTH_RANGES,
+    add_up,
     autocorrelation_times,
     init_length_tuner,
+    is_limited_by_energy,
     length_change,
+    next_length,
     observe_position,
     spacing_of_draws,
 )
@@ -109,10 +113,12 @@ def autoregression(coefficient, n, rng):
     return series
 
 
-def observed(series):
+def observed(series, log_densities=None):
+    """By default with the log densities of a standard normal."""
     tuner = init_length_tuner(series.shape[1])
-    for row in series:
-        observe_position(tuner, row)
+    values = -0.5 * np.sum(series**2, axis=1) if log_densities is None else log_densities
+    for row, log_density in zip(series, values, strict=True):
+        observe_position(tuner, row, log_density)
     return tuner
 
 
@@ -132,6 +138,25 @@ def test_slow_positions_lengthen_trajectories_and_slow_squares_shorten_them():
     # Signs that alternate: positions are antithetic, their squares are those of a slow series.
     alternating = np.abs(autoregression(0.9, 1600, rng)) * np.tile([1.0, -1.0], 800)
     assert 1.0 / LARGEST_CHANGE <= length_change(observed(alternating[:, None])) < 0.7
+
+
+def test_momenta_last_no_longer_than_at_first_where_the_energy_limits_chains():
+    """D over the variance of the energy, which is the log density's and d/2, is 0.5 where the log density's is 3d/2."""
+    rng = np.random.default_rng(7)
+    dim, allowed = 4, LENGTH_RANGES["persistent"]
+    slow = np.column_stack([autoregression(0.95, 4000, rng) for _ in range(dim)])
+    log_densities = rng.standard_normal(4000) - 1e7  # also where its digits are few
+    log_densities = (log_densities - log_densities.mean()) / log_densities.std() - 1e7
+    for factor, is_limited in ((0.97, False), (1.03, True)):
+        chains = np.split(slow, 4), np.split(np.sqrt(1.5 * dim * factor) * (log_densities + 1e7) - 1e7, 4)
+        tuner = add_up([observed(*parts) for parts in zip(*chains, strict=True)])
+        assert is_limited_by_energy(tuner) == is_limited
+        assert next_length(tuner, 2.0, allowed) == (allowed.first if is_limited else allowed.longest)
+
+
+def test_a_normal_is_not_limited_by_its_energy():
+    rng = np.random.default_rng(8)
+    assert not any(is_limited_by_energy(observed(rng.standard_normal((150, dim)))) for dim in (1, 2, 10, 100))
 
 
 def test_swinging_series_have_the_autocorrelation_times_of_what_they_are():

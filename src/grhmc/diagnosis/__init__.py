@@ -15,6 +15,7 @@ from grhmc.diagnosis.divergence_places import find_divergence_places
 from grhmc.diagnosis.energy import find_energy_problems
 from grhmc.diagnosis.exploration import find_uneven_exploration
 from grhmc.diagnosis.gradient import find_gradient_problems, gradient_at
+from grhmc.diagnosis.left_out import find_left_out_chains
 from grhmc.diagnosis.modes import find_missed_places
 from grhmc.diagnosis.other_samplers import find_problems as find_problems_elsewhere
 from grhmc.diagnosis.process import find_non_finite_places, find_process_problems
@@ -154,6 +155,7 @@ def _findings_of_draws(
             findings += find_heavy_tails(
                 unconstrained, None if model is None else functools.partial(gradient_at, model)
             )
+    findings += find_left_out_chains(result.attrs)
     findings += find_unusable_draws(result, statistics["lp"].transpose("chain", "draw").to_numpy())
     findings += find_convergence_problems(
         result[_draws_group(result)].to_dataset(), statistics["lp"].transpose("chain", "draw").to_numpy()

@@ -266,7 +266,7 @@ def record_trajectories(process: Process, records: Records) -> int:
     cursors.trajectory_index = cursors.step_division = 0
     cursors.acceptance = 0.0
     if settings.tune_length == 1 and 3 * cursors.draw_index >= settings.n_draws:  # while scales still move, all is slow
-        observe_position(process.length_tuner, process.step.position)
+        observe_position(process.length_tuner, process.step.position, path.log_density)
     cursors.draw_index += 1
     mark_counters(process)
     if settings.draws_per_interval > 0:

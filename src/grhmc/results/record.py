@@ -8,6 +8,9 @@ import numpy as np
 
 from grhmc.outcomes import Outcome
 
+LEFT_OUT = "left_out_chains"
+"""Attribute of a result that lacks chains: which, and how many draws each had."""
+
 
 @dataclass
 class ChainRecord:

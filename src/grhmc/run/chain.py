@@ -14,7 +14,7 @@ from grhmc.adaptation.tuners.draw_sample import begin_sample
 from grhmc.adaptation.tuners.momentum_time import (
     LENGTH_RANGES,
     init_length_tuner,
-    length_change,
+    next_length,
     spacing_of_draws,
 )
 from grhmc.adaptation.tuners.step_size import init_step_tuner, tuned_step
@@ -322,8 +322,7 @@ class Chain(ChainState):
             length = persistent_length(process.path[0].refreshment_time, self.u_turns_per_refreshment)
             self.u_turns_per_draw = spacing_of_draws(process.length_tuner, max(length, step) / time_to_u_turn)
             allowed = LENGTH_RANGES[self.settings.discrete.momentum]
-            factor = self.u_turns_per_refreshment * length_change(process.length_tuner)
-            self.u_turns_per_refreshment = min(max(factor, allowed.shortest), allowed.longest)
+            self.u_turns_per_refreshment = next_length(process.length_tuner, self.u_turns_per_refreshment, allowed)
         process.length_tuner = init_length_tuner(self.model.dim)
         process.path.refreshment_time = self.u_turns_per_refreshment * time_to_u_turn
         process.path.event_rate = 1.0 / (self.u_turns_per_refreshment * time_to_u_turn)

@@ -20,7 +20,7 @@ BLOCK_SECONDS = 0.08
 FIRST_BLOCK_GRADIENTS = 200
 POLL_SECONDS = 0.1
 _FEWEST_GRADIENTS, _MOST_GRADIENTS = 10, 10**9
-_TURN_SECONDS = 0.5
+_TURN_SECONDS = 0.2
 # Where there are fewer threads than chains, chains take turns: all have about as many draws when a run is cut short.
 
 Report = Callable[[], None]

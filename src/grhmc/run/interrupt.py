@@ -71,11 +71,15 @@ class CtrlC:
                 raise
 
 
-def worth_keeping(records: Sequence[ChainRecord]) -> list[ChainRecord]:
-    """The chains to keep: results are cut to their shortest, so those that together leave most draws.
+_FEWEST_SHARE = 0.25
 
-    Where there are fewer threads than chains, some chains may be complete when others have not begun.
+
+def worth_keeping(records: Sequence[ChainRecord]) -> list[ChainRecord]:
+    """The chains to keep of a run that was cut short: all with at least a quarter of the draws of the longest.
+
+    Results are cut to their shortest chain, and one that has hardly begun, where there are fewer threads than chains,
+    would cost the others' draws. Not those that together leave most draws: chains may be slow because of where they
+    are, and without them the rest would seem to agree.
     """
-    lengths = [record.n_draws for record in records]
-    shortest = max(lengths, key=lambda length: length * sum(other >= length for other in lengths))
-    return [record for record in records if record.n_draws >= shortest]
+    longest = max(record.n_draws for record in records)
+    return [record for record in records if record.n_draws >= _FEWEST_SHARE * longest]
