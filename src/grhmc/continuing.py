@@ -84,7 +84,7 @@ def resume(
     place = _place(store)
     saved = _checked(load_run(place), density, path_functions, place)
     if is_complete(place, is_diagnosed=diagnose):
-        result = open_result(place)
+        result = open_result(place, saved.kept or [variable.name for variable in density.variables])
         if diagnose:
             warn_again(result)
         return result

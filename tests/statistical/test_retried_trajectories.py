@@ -18,7 +18,13 @@ import grhmc
 import grhmc.process.advance as advance_module
 from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.adaptation.tuners.step_size import started_step_tuner
-from grhmc.process.discrete import HALVING, LARGEST_STEP_DIVISION, SAME
+from grhmc.process.discrete import (
+    DIVERGENCE_THRESHOLD,
+    HALVING,
+    LARGEST_STEP_DIVISION,
+    SAME,
+    follow_in_enough_steps,
+)
 from grhmc.process.statistics import STEP_SIZE
 from grhmc.sampling import prepare
 from grhmc.settings import Discrete, RunSettings, ScaleSettings
@@ -48,7 +54,7 @@ def share_within(distance: float) -> float:
 EXACT = {"second moment": WEIGHT * WIDTH**2 + 1.0 - WEIGHT, "within two widths": share_within(2.0 * WIDTH)}
 
 
-def sampled(advance: Any, step: float, momentum: Any) -> tuple[np.ndarray, np.ndarray]:
+def sampled(advance: Any, step: float, momentum: Any, model: grhmc.LogDensity = MODEL) -> tuple[np.ndarray, np.ndarray]:
     """Draws and steps of four chains with a fixed step of the size `step`."""
     settings = RunSettings(
         draws=DRAWS,
@@ -58,7 +64,7 @@ def sampled(advance: Any, step: float, momentum: Any) -> tuple[np.ndarray, np.nd
         process=Discrete(momentum=momentum, u_turns_per_refreshment=0.5),
         scale=ScaleSettings.parse([1.0], 1),
     )
-    chains = prepare(MODEL, settings, stages_of_run(settings, MODEL.dim), None, None)
+    chains = prepare(model, settings, stages_of_run(settings, model.dim), None, None)
     for chain in chains:
         chain.process.step_tuner = started_step_tuner(step)
         chain.go_on(0)
@@ -70,13 +76,17 @@ def sampled(advance: Any, step: float, momentum: Any) -> tuple[np.ndarray, np.nd
     )
 
 
+def distance(values: np.ndarray, exact: float) -> float:
+    """Of the mean from the exact one, in standard errors."""
+    return (values.mean() - exact) / (
+        values.std() / math.sqrt(float(np.asarray(array_stats.ess(values, method="mean"))))
+    )
+
+
 def standard_errors(draws: np.ndarray) -> dict[str, float]:
     """How far each mean is from the exact one."""
     values = {"second moment": draws**2, "within two widths": (np.abs(draws) < 2.0 * WIDTH).astype(float)}
-    return {
-        name: (x.mean() - EXACT[name]) / (x.std() / math.sqrt(float(np.asarray(array_stats.ess(x, method="mean")))))
-        for name, x in values.items()
-    }
+    return {name: distance(x, EXACT[name]) for name, x in values.items()}
 
 
 @pytest.mark.parametrize("momentum", ["fresh", "persistent"])
@@ -104,3 +114,41 @@ def test_not_looking_at_the_way_back_is_noticed(momentum: Any) -> None:
 
     draws, _ = sampled(changed_trajectories(compare_way_back=anything_goes), 1.0, momentum)
     assert np.abs(standard_errors(draws)["within two widths"]) > 6.0
+
+
+# Two modes of unequal height, and between them a plateau 1000 below the left one: the threshold of a divergence.
+PLATEAU = -1000.0
+LEFT, RIGHT = (0.5 * (1.0 + math.erf(x / math.sqrt(2.0))) for x in (1.5, 2.0))
+
+
+def with_a_plateau(q, gradient):
+    if q[0] < -0.5:
+        gradient[0] = -(q[0] + 2.0)
+        return -0.5 * (q[0] + 2.0) ** 2
+    if q[0] > 0.5:
+        gradient[0] = -400.0 * (q[0] - 0.6)
+        return -200.0 * (q[0] - 0.6) ** 2 + math.log(20.0)
+    gradient[0] = 0.0
+    return PLATEAU
+
+
+@numba.njit
+def judged_from_the_start_alone(process, duration, n_steps):
+    """Accept ends of the last try above which the energy has risen too far, but not above the start."""
+    path = process.path[0]
+    end_time = path.time + duration * n_steps
+    error, division = follow_in_enough_steps(process, duration, n_steps)
+    if error > DIVERGENCE_THRESHOLD and abs(path.time - end_time) < 1e-9:  # it came to its end
+        error = path.kinetic_energy - path.log_density - path.start_energy
+    return error, division
+
+
+@pytest.mark.parametrize("momentum", ["fresh", "persistent"])
+def test_the_last_try_is_judged_from_both_ends(momentum: Any) -> None:
+    model = grhmc.from_numba(with_a_plateau, 1)
+    draws, _ = sampled(advance_module.advance, 1.4, momentum, model)
+    share = RIGHT / (LEFT + RIGHT)
+    assert abs(distance((draws > 0.0).astype(float), share)) < 4.0
+    advance = changed_trajectories(follow_in_enough_steps=judged_from_the_start_alone)
+    draws, _ = sampled(advance, 1.4, momentum, model)
+    assert distance((draws > 0.0).astype(float), share) > 8.0  # the negative control

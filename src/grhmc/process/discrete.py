@@ -172,8 +172,8 @@ def follow_trajectory(process: Process, duration: float, n_steps: int, is_last: 
     The splitting's kick is that with which coordinates whose half period is the time to a U-turn keep their energy.
 
     A trajectory is hopeless if its energy rises above that at its start or at its end by `HOPELESS_ENERGY_ERROR`: the
-    same whichever way it is followed. One that is the last to be tried is left to the Metropolis test, but for errors
-    above the divergence threshold.
+    same whichever way it is followed. One that is the last to be tried is left to the Metropolis test, unless it rises
+    by `DIVERGENCE_THRESHOLD`: above its start or its end, too.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def follow_trajectory(process: Process, duration: float, n_steps: int, is_last: 
             look_for_u_turn(process, duration)
         move_on(process, duration, end)
         path.rate_integral += duration
-    return error if is_last or highest - error <= largest else highest - error
+    return error if highest - error <= largest else highest - error
 
 
 @inner_kernel

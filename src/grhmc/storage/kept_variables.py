@@ -69,15 +69,21 @@ def move_log_likelihood_on_disk(
             del root[GROUP]
         warn_of_missing_group(error)
         names = ()
-    return _without(store, result, lambda name: name in names)
+    return _without(store, result, lambda name: name in names, _order(result))
 
 
 def keep_variables_on_disk(store: RunStore, result: xarray.DataTree, names: tuple[str, ...] | None) -> xarray.DataTree:
     """The result, whose groups ``posterior`` and ``warmup_posterior`` hold these variables only; None: all."""
-    return result if names is None else _without(store, result, lambda name: name not in names)
+    return result if names is None else _without(store, result, lambda name: name not in names, names)
 
 
-def _without(store: RunStore, result: xarray.DataTree, leaves: Callable[[str], bool]) -> xarray.DataTree:
+def _order(result: xarray.DataTree) -> list[str]:
+    return [str(name) for name in result[POSTERIOR].data_vars] if POSTERIOR in result.children else []
+
+
+def _without(
+    store: RunStore, result: xarray.DataTree, leaves: Callable[[str], bool], order: Sequence[str]
+) -> xarray.DataTree:
     """Delete variables of the model, with the labels that no other one has."""
     root = store.root()
     for group in (POSTERIOR, f"warmup_{POSTERIOR}"):
@@ -89,4 +95,4 @@ def _without(store: RunStore, result: xarray.DataTree, leaves: Callable[[str], b
             for name in left:
                 del root[f"{group}/{name}"]
     store.consolidate()
-    return open_result(store.location)
+    return open_result(store.location, order)

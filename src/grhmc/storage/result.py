@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -87,27 +87,39 @@ def write_result(
             array.attrs["description"] = descriptions[name]
     root.attrs.put(storable)
     store.consolidate()
-    return open_result(store.location)
+    return open_result(store.location, [variable.name for variable in model.variables])
 
 
-def open_result(location: str | os.PathLike[str]) -> xarray.DataTree:
+def open_result(location: str | os.PathLike[str], variables: Sequence[str] = ()) -> xarray.DataTree:
     """Open a run on disk that has come to a result; values are read when they are asked for.
 
     Parameters
     ----------
     location : path or URL
+    variables : sequence of str
+        The order that variables of the posterior are to have: zarr sorts them by name.
     """
     import xarray
 
     tree = xarray.open_datatree(
         os.fspath(location), engine="zarr", chunks=None, cache=False, consolidated=True, zarr_format=3
     )
+    for group in (POSTERIOR, f"warmup_{POSTERIOR}"):
+        if group in tree.children:
+            dataset = tree[group].to_dataset()
+            tree[group].dataset = dataset[sorted(dataset.data_vars, key=_position_in(variables))]
     kept = tree.attrs.get(_KEPT_CHAINS)
     if kept is not None:
         for name in (POSITION, STATISTICS_GROUP, POSTERIOR, GROUP):
             if name in tree.children:
                 tree[name].dataset = tree[name].to_dataset().isel(chain=list(kept))
     return tree
+
+
+def _position_in(names: Sequence[str]) -> Callable[[Hashable], int]:
+    """A key to sort by: as in `names`, the others after them."""
+    positions = {name: position for position, name in enumerate(names)}
+    return lambda name: positions.get(str(name), len(positions))
 
 
 def loaded_part(result: xarray.DataTree) -> xarray.DataTree:
