@@ -202,6 +202,10 @@ def test_models_that_cannot_be_sampled_are_rejected():
         pymc.Normal("x")
     with pytest.raises(TypeError, match=r"discrete parameters, k"):
         grhmc.from_pymc(discrete)
+    with pymc.Model() as in_parts:
+        pymc.Normal("y", pymc.Normal("mu"), 1.0, observed=pymc.Minibatch(np.zeros(50), batch_size=10), total_size=50)
+    with pytest.raises(TypeError, match=r"as with pm\.Minibatch.* give the whole data"):
+        grhmc.from_pymc(in_parts)
     with pytest.raises(ValueError, match="no free parameters"):
         grhmc.from_pymc(pymc.Model())
     with pytest.raises(TypeError, match=r"must be a pymc\.Model, got str"):

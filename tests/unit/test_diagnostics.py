@@ -181,7 +181,7 @@ def test_the_error_of_an_sd_is_how_far_it_is_off(coefficient):
     for seed in range(300):
         noise = np.random.default_rng(seed).standard_normal((4, 500)) * np.sqrt(1.0 - coefficient**2)
         noise[:, 0] /= np.sqrt(1.0 - coefficient**2)  # from the stationary law
-        series = lfilter([1.0], [1.0, -coefficient], noise, axis=1)
+        series = np.asarray(lfilter([1.0], [1.0, -coefficient], noise, axis=1))
         error = series.std() - 1.0
         ours.append(error / error_of_sd(series))
         of_arviz.append(error / float(arviz_stats.mcse(series, method="sd")))

@@ -189,7 +189,15 @@ def _n_tune(result: xarray.DataTree) -> int:
     return int(n_tune) if isinstance(n_tune, numbers.Integral) else 0
 
 
-_BREAK_THE_IDENTITY = ("heavy_tails", "not_finite", "bounces", "noisy_density", "wrong_gradient", "unused_parameter")
+_BREAK_THE_IDENTITY = (
+    "heavy_tails",
+    "not_finite",
+    "bounces",
+    "noisy_density",
+    "wrong_gradient",
+    "unused_parameter",
+    "energy_error",
+)
 # Findings of what makes gradients and draws disagree for another reason than where chains have been.
 
 

@@ -245,7 +245,8 @@ def _finding(
         )
     message = (
         f"{listed_chains(chains)} came, while warming up or on a rejected path, {what}; "
-        f"{_described(worst.log_weight)}. The posterior has another mode, or a narrow neck, that the draws miss"
+        f"{_described(worst.log_weight)}. The posterior has another mode, or a narrow neck"
+        f"{', or a heavy tail' if worst.is_beyond else ''}, that the draws miss"
         f"{'' if len(names) == 1 else f' (it shows in {listed(names)})'}. Start chains there (`init`) and compare; "
         "reparameterize, or give more informative priors."
     )

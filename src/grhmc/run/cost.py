@@ -145,7 +145,10 @@ def cause_of_cost(chain: ChainState) -> str:
             "only very short steps are accepted: the log density has a jump that its gradient does not show, or the "
             "gradient is wrong, or the posterior varies on very different scales"
         )
-    return "the posterior varies on very different scales in different places, or its gradient is wrong"
+    return (
+        "the posterior varies on very different scales in different places, or its gradient is wrong, or the "
+        "`tolerance` of grhmc.Continuous, if it is set, is too small"
+    )
 
 
 def cost_hint(chain: ChainState) -> str:

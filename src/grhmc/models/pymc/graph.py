@@ -149,7 +149,10 @@ def _compile_log_density(
         warnings.simplefilter("ignore")  # about the compiler's own doings
         function = compile_graph([point, *data], outputs, mode="NUMBA", on_unused_input="ignore", trust_input=True)
     if len(function.maker.fgraph.inputs) != 1 + len(data):
-        raise TypeError("the PyMC model's log density depends on shared variables that are not arrays")
+        raise TypeError(
+            "the PyMC model's log density depends on random numbers or on shared variables that are not arrays, as with "
+            "pm.Minibatch, which HMC cannot use: give the whole data"
+        )
     value_and_gradient = function.vm.jit_fn
 
     @numba.njit(nogil=True)
