@@ -38,7 +38,8 @@ _EXPLANATIONS: dict[Outcome, str] = {
     ),
     Outcome.STEP_BUDGET_USED: (
         "the chain has used {n_gradients} gradients, more than `gradient_budget` allows in all or for one draw: "
-        "{cause}. Correct or reparameterize the model, or raise `gradient_budget`. What all chains have drawn until then is in this error's `partial_result`."
+        "{cause}. Correct or reparameterize the model, or raise `gradient_budget`. What all chains have drawn until "
+        "then is in this error's `partial_result`."
     ),
     Outcome.STUCK: (
         "the chain is enclosed by points where the log density is not finite. "

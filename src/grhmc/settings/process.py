@@ -100,9 +100,10 @@ class Continuous:
         Momentum refreshments per process time (constant rate) or per arc length (arc-length rate). Tuned: one per 1.3
         typical times to a U-turn.
     event_rate_kind : {"constant", "arc_length"} or callable
-        What λ is multiplied by: 1, the speed ‖p̄‖ (paths are then not tested), or a function of one's own: ``f(q_bar, p_bar)`` takes standardized
+        What λ is multiplied by: 1, the speed ‖p̄‖, or a function of one's own: ``f(q_bar, p_bar)`` takes standardized
         position and momentum, float64 arrays of shape (dim,), and returns a positive number; plain Python that Numba
-        can compile, or jitted. It should be smooth on the scale of a step. Whatever it is, draws have the target's law.
+        can compile, or jitted. It should be smooth on the scale of a step. Draws have the target's law whatever it is,
+        but for the integrator's error: only with a constant rate are paths tested.
     refreshment : "full" or float
         A number φ in [0, 1) keeps that share of the old momentum (Horowitz); of more than 0, paths are not tested.
     sample_interval : float or None

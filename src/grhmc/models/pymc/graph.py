@@ -150,8 +150,8 @@ def _compile_log_density(
         function = compile_graph([point, *data], outputs, mode="NUMBA", on_unused_input="ignore", trust_input=True)
     if len(function.maker.fgraph.inputs) != 1 + len(data):
         raise TypeError(
-            "the PyMC model's log density depends on random numbers or on shared variables that are not arrays, as with "
-            "pm.Minibatch, which HMC cannot use: give the whole data"
+            "the PyMC model's log density depends on random numbers or on shared variables that are not arrays, as "
+            "with pm.Minibatch, which HMC cannot use: give the whole data"
         )
     value_and_gradient = function.vm.jit_fn
 
