@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import xarray
 
 import grhmc
 from grhmc.cli import app
+from grhmc.diagnosis import other_samplers
 
 N_CHAINS, N_DRAWS = 4, 500
 
@@ -105,6 +108,14 @@ def test_the_words_are_ours_without_our_arguments() -> None:
     assert stuck.chains == (2,)
 
 
+def test_every_word_that_is_replaced_is_in_a_message() -> None:
+    package = Path(other_samplers.__file__).parent
+    trees = [ast.parse(path.read_text("utf-8")) for path in package.glob("*.py") if path.stem != "other_samplers"]
+    texts = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    for ours, _ in other_samplers._ELSEWHERE:
+        assert any(ours in text for text in texts if isinstance(text, str)), ours
+
+
 def test_a_chain_that_never_moved_is_found_without_unconstrained_draws() -> None:
     groups = groups_of("emcee")
     for array in groups["posterior"].data_vars.values():
@@ -117,6 +128,7 @@ def test_heavy_tails_of_a_real_variable_are_found() -> None:
     groups["posterior"]["mu"].to_numpy()[:] = np.random.default_rng(1).standard_cauchy((N_CHAINS, N_DRAWS))
     (finding,) = [finding for finding in report_of(groups) if finding.code == "heavy_tails"]
     assert finding.variables == ("mu",)
+    assert "grhmc.diagnose" not in finding.message
 
 
 def test_one_chain_and_few_draws_are_noted() -> None:

@@ -25,6 +25,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "isg": {"scale": "isg"},
     "geo": {"scale": "geo", "process": grhmc.Continuous("rkn43", event_rate_kind="arc_length", refreshment=0.5)},
     "mct": {"scale": "mct", "process": grhmc.Continuous("rkn64")},
+    "fresh momenta": {"process": grhmc.Discrete(momentum="fresh", integrator="leapfrog")},
+    "two chains, directions": {"metric": "low_rank", "chains": 2, "process": grhmc.Discrete(target_accept=0.9)},
     "rate of one's own": {"process": grhmc.Continuous("rkn64", event_rate_kind=rate)},
 }
 
@@ -36,7 +38,7 @@ def density(q):
 def short_run(settings):
     """A run through all stages of tuning, so short that rounding has not grown to anything at its end."""
     model = grhmc.from_python(density, 2)
-    result: Any = grhmc.sample(model, draws=15, tune=25, chains=1, seed=1, progress_bar=False, **settings)
+    result: Any = grhmc.sample(model, draws=15, tune=25, seed=1, progress_bar=False, **({"chains": 1} | settings))
     statistics, tuning = result["sample_stats"], result["tuning"]
     return {
         "draws": result["posterior"]["x"].values[0].tolist(),

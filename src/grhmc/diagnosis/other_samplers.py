@@ -48,12 +48,12 @@ _FEWEST_DRAWS = 200
 
 # What only this package has, in messages that are otherwise the same.
 _ELSEWHERE = (
+    ("Start elsewhere (`init`), tune longer, or use process='continuous'.", "Start elsewhere, or tune longer."),
     (" (`init`)", ""),
     ("`tune`", "the warm-up"),
     ("`draws`", "the number of draws"),
     ("`mcse_mean` (grhmc.summary)", "their Monte Carlo standard error"),
     ("another `scale` (grhmc.compare)", "another sampler"),
-    ("Start elsewhere, tune longer, or use process='continuous'.", "Start elsewhere, or tune longer."),
     ("Tune longer, or use process='continuous'.", "Tune longer."),
     ("grhmc.diagnose(result, model) can.", "The gradient of the model can."),
 )
