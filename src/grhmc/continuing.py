@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.argument_checks import check_count
 from grhmc.diagnosis import record_diagnosis, warn_again
+from grhmc.models.as_log_density import as_log_density
 from grhmc.models.log_density import LogDensity
 from grhmc.models.path_functions import PathFunctionSet, compiled_functions, names_of
 from grhmc.results.checkpoint import CheckpointError
@@ -19,10 +20,9 @@ from grhmc.run.executor_argument import ExecutorArgument, parse_executor
 from grhmc.run.interrupt import CtrlC
 from grhmc.run.restored_chain import restored_chain
 from grhmc.running import Callback, Run, finish
-from grhmc.sampling import check_callback, check_model
+from grhmc.sampling import check_callback
 from grhmc.settings import RunSettings, StopRule
-from grhmc.storage.fingerprint import DifferentRunError, check_software
-from grhmc.storage.fingerprint import check_model as check_same_model
+from grhmc.storage.fingerprint import DifferentRunError, check_model, check_software
 from grhmc.storage.in_result import CHECKPOINT, load_from_result
 from grhmc.storage.result import open_result
 from grhmc.storage.run_store import RunStore, is_complete, is_run, load_run
@@ -80,7 +80,7 @@ def resume(
     SamplingError, Exception
         As of `sample`.
     """
-    density = check_model(model)
+    density = as_log_density(model)
     place = _place(store)
     saved = _checked(load_run(place), density, path_functions, place)
     if is_complete(place, is_diagnosed=diagnose):
@@ -136,7 +136,7 @@ def extend(
         As of `resume`.
     """
     check_count("draws", draws, at_least=1)
-    density = check_model(model)
+    density = as_log_density(model)
     stop = StopRule.parse(until, max_time, max_gradients)
     place = _place_of(store) if hasattr(store, "children") else _place(store)
     saved = load_from_result(store) if place is None else load_run(place)  # pyright: ignore[reportArgumentType]
@@ -183,7 +183,7 @@ def _place_of(result: Any) -> str | None:
 def _checked(saved: SavedRun, model: LogDensity, path_functions: PathFunctionSet | None, place: str) -> SavedRun:
     """The run, once compared with what there is now."""
     check_software(saved.description["software"], place)
-    check_same_model(model, saved.description["model"], saved.points, saved.values, place)
+    check_model(model, saved.description["model"], saved.points, saved.values, place)
     names = names_of(path_functions)
     if names != saved.function_names:
         raise DifferentRunError(
@@ -215,9 +215,7 @@ def _go_on(
 ) -> xarray.DataTree:
     """Put the chains into their saved states, and go on to the end."""
     check_callback(callback)
-    where = parse_executor(executor, settings.n_threads)
-    if where.make is not None and path_functions is not None:
-        raise ValueError("path_functions cannot be sent to other processes; leave out executor or path_functions")
+    chosen_executor = parse_executor(executor, settings.n_threads, path_functions)
     if settings.progress_bar:
         announce_compilation()
     with CtrlC() as ctrl_c, ctrl_c.raising():
@@ -230,16 +228,16 @@ def _go_on(
             store.open_arrays()
     return finish(
         Run(
-            model,
-            settings,
-            chains,
-            path_functions,
-            record_diagnosis if diagnose else None,
-            model if settings.check_gradient else None,
-            saved.kept,
-            store,
-            callback,
-            *where,
+            model=model,
+            settings=settings,
+            chains=chains,
+            path_functions=path_functions,
+            diagnosis=record_diagnosis if diagnose else None,
+            checked_model=model if settings.check_gradient else None,
+            kept=saved.kept,
+            store=store,
+            callback=callback,
+            executor=chosen_executor,
             log_likelihood=saved.log_likelihood,
         )
     )

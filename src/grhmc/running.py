@@ -7,7 +7,6 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +35,7 @@ from grhmc.run.chain import Chain
 from grhmc.run.chain_snapshot import ChainSnapshot
 from grhmc.run.control import INTERRUPTED, Control
 from grhmc.run.cost import cause_of_cost
+from grhmc.run.executor_argument import THREADS, ExecutorChoice
 from grhmc.run.executors import Advance, Threads, run_chains
 from grhmc.run.interrupt import CtrlC, worth_keeping
 from grhmc.run.progress import SteadyView, progress_view
@@ -54,7 +54,7 @@ Callback = Callable[[list[ChainSnapshot]], object]
 Diagnosis = Callable[["xarray.DataTree", LogDensity | None], None]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Run:
     """Chains that are ready to go, and what is to become of their draws.
 
@@ -73,10 +73,8 @@ class Run:
         Where draws are kept beside memory.
     callback : callable or None
         Called about ten times a second with a snapshot of each chain.
-    make_executor : callable or None
-        Gives the executor whose workers advance chains; by default threads do.
-    executor_is_ours : bool
-        Whether it is shut down at the end.
+    executor : ExecutorChoice
+        Whose workers advance chains; by default threads do.
     control : Control
     log_likelihood : tuple of str
         Terms that the result is to have in a group of this name.
@@ -96,8 +94,7 @@ class Run:
     kept: tuple[str, ...] | None = None
     store: RunStore | None = None
     callback: Callback | None = None
-    make_executor: Callable[[], Executor] | None = None
-    executor_is_ours: bool = False
+    executor: ExecutorChoice = THREADS
     control: Control = field(default_factory=Control)
     log_likelihood: tuple[str, ...] = ()
     standing: str = ""
@@ -119,7 +116,16 @@ def run_to_end(
     checked_model: LogDensity | None = None,
 ) -> xarray.DataTree:
     """`finish` for chains whose draws are in memory alone."""
-    return finish(Run(model, settings, chains, path_functions, diagnosis, checked_model))
+    return finish(
+        Run(
+            model=model,
+            settings=settings,
+            chains=chains,
+            path_functions=path_functions,
+            diagnosis=diagnosis,
+            checked_model=checked_model,
+        )
+    )
 
 
 def finish(run: Run) -> xarray.DataTree:
@@ -244,10 +250,10 @@ def _advance(run: Run, display: SteadyView, ctrl_c: CtrlC, looks: Looks) -> tupl
 @contextlib.contextmanager
 def _advance_by(run: Run) -> Iterator[Advance]:
     """Threads of this process, or an executor's workers."""
-    if run.make_executor is None:
+    if run.executor.make is None:
         yield Threads(run.settings.n_threads, run.store, run.control)
         return
-    workers = Workers(run.make_executor, run.model, run.store, run.control, is_ours=run.executor_is_ours)
+    workers = Workers(run.executor.make, run.model, run.store, run.control, is_ours=run.executor.is_ours)
     try:
         yield workers
     finally:

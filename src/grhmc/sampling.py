@@ -203,7 +203,7 @@ def sample(
         If the log density does not depend on a parameter; if the run was interrupted (Ctrl-C), and the result holds
         what was drawn until then. An interrupt before the first draw is a KeyboardInterrupt.
     """
-    model = check_model(model)
+    model = as_log_density(model)
     for name, flag in (("diagnose", diagnose), ("blocking", blocking)):
         if not isinstance(flag, bool | np.bool_):
             raise TypeError(f"{name} must be True or False, got {flag!r}")
@@ -229,9 +229,7 @@ def sample(
         check_storable(settings)
     place = None if store is None else check_new(store)
     check_callback(callback)
-    where = parse_executor(executor, settings.n_threads)
-    if where.make is not None and path_functions is not None:
-        raise ValueError("path_functions cannot be sent to other processes; leave out executor or path_functions")
+    chosen_executor = parse_executor(executor, settings.n_threads, path_functions)
     if settings.stop.is_given:  # nobody knows how long it will be
         settings = replace(settings, interval_draws=1, most_intervals=2 * settings.n_time_averages)
     stages = stages_of_run(settings, model.dim)
@@ -246,16 +244,16 @@ def sample(
         if ctrl_c.error is not None:  # it was raised where C code called back, and nobody heard of it
             raise ctrl_c.error
     run = Run(
-        model,
-        settings,
-        chains_of_run,
-        path_functions,
-        record_diagnosis if diagnose else None,
-        model if check_gradient else None,
-        kept,
-        on_disk,
-        callback,
-        *where,
+        model=model,
+        settings=settings,
+        chains=chains_of_run,
+        path_functions=path_functions,
+        diagnosis=record_diagnosis if diagnose else None,
+        checked_model=model if check_gradient else None,
+        kept=kept,
+        store=on_disk,
+        callback=callback,
+        executor=chosen_executor,
         log_likelihood=terms,
     )
     # A DataTree gives any attribute that it is asked for, as far as type checkers know.
@@ -276,11 +274,6 @@ def check_callback(callback: Any) -> None:
     """Raise a TypeError unless it can be called."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be a function of a list of ChainSnapshot, got {callback!r}")
-
-
-def check_model(model: Any) -> LogDensity:
-    """Turn `model` into what the sampler can use, or raise a TypeError."""
-    return as_log_density(model)
 
 
 def prepare(

@@ -28,7 +28,10 @@ class ExecutorChoice(NamedTuple):
     is_ours: bool
 
 
-def parse_executor(executor: ExecutorArgument, n_workers: int) -> ExecutorChoice:
+THREADS = ExecutorChoice(None, False)
+
+
+def parse_executor(executor: ExecutorArgument, n_workers: int, path_functions: object | None) -> ExecutorChoice:
     """From a user's argument.
 
     Parameters
@@ -38,6 +41,8 @@ def parse_executor(executor: ExecutorArgument, n_workers: int) -> ExecutorChoice
         executor, as it is with those of `ProcessPoolExecutor`.
     n_workers : int
         Processes for "processes".
+    path_functions : object, optional
+        The user's path functions, which only threads can call.
 
     Raises
     ------
@@ -45,7 +50,14 @@ def parse_executor(executor: ExecutorArgument, n_workers: int) -> ExecutorChoice
         If it is none of these.
     """
     if executor is None:
-        return ExecutorChoice(None, False)
+        return THREADS
+    choice = _of_processes(executor, n_workers)
+    if path_functions is not None:
+        raise ValueError("path_functions cannot be sent to other processes; leave out executor or path_functions")
+    return choice
+
+
+def _of_processes(executor: ExecutorArgument, n_workers: int) -> ExecutorChoice:
     accepted = "'processes', an executor with a method submit (PEP 3148), a dask.distributed.Client, or a function"
     if isinstance(executor, str):
         if executor != "processes":

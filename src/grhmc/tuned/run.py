@@ -10,8 +10,9 @@ import numpy as np
 from grhmc.adaptation.low_rank import factor_of
 from grhmc.adaptation.stages_of_run import stages_of_run
 from grhmc.argument_names import accepts_field_names
+from grhmc.models.as_log_density import as_log_density
 from grhmc.running import run_to_end
-from grhmc.sampling import ELSEWHERE, check_model, prepare
+from grhmc.sampling import ELSEWHERE, prepare
 from grhmc.settings import (
     GRADIENT_BUDGET,
     Metric,
@@ -63,7 +64,7 @@ def tune(
     """
     if isinstance(tune, int) and not isinstance(tune, bool) and tune < _MIN_TUNE:
         raise ValueError(f"tune must be {_MIN_TUNE} or more for a tuned scale, got {tune}")
-    model = check_model(model)
+    model = as_log_density(model)
     parsed_scale = ScaleSettings.parse(scale, model.dim)
     settings = RunSettings(
         draws=1,
