@@ -14,7 +14,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C", bound=type)
 
-FIELD_NAMES = {"random_seed": "seed", "progressbar": "progress_bar", "initvals": "init"}
+PYMC_NAMES = {"random_seed": "seed", "progressbar": "progress_bar", "initvals": "init"}
 """Our arguments by the names that PyMC and others have for them."""
 
 
@@ -24,8 +24,8 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
-def accepts_field_names(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorate a function whose signature has `FIELD_NAMES` beside our own names.
+def accepts_pymc_names(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a function whose signature has `PYMC_NAMES` beside our own names.
 
     The function gets what was given by the other name by ours. Its signature stays what it is, for `help` and type
     checkers.
@@ -49,7 +49,7 @@ def accepts_field_names(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, R
         def called(*args: P.args, **kwargs: P.kwargs) -> R:
             given: dict[str, Any] = dict(kwargs)
             _check_names(function.__name__, given, parameters, elsewhere)
-            for other, ours in FIELD_NAMES.items():
+            for other, ours in PYMC_NAMES.items():
                 value = given.pop(other, None)
                 if value is None:
                     continue

@@ -13,7 +13,7 @@ import numpy as np
 from grhmc.adaptation.first_standardization import initial_centre, initial_event_rate, initial_scale
 from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.stages_of_run import stages_of_run
-from grhmc.argument_names import accepts_field_names
+from grhmc.argument_names import accepts_pymc_names
 from grhmc.diagnosis import record_diagnosis
 from grhmc.models.as_log_density import as_log_density
 from grhmc.models.log_density import LogDensity
@@ -66,7 +66,7 @@ ELSEWHERE = {
 """Arguments of one process, and how to give them."""
 
 
-@accepts_field_names(ELSEWHERE)
+@accepts_pymc_names(ELSEWHERE)
 def sample(
     model: Any = None,
     *,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from grhmc import path_functions_from_numba
-from grhmc.adaptation.schedule import practical_stages
+from grhmc.adaptation.schedule import PracticalWarmup
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.models import from_python
 from grhmc.models.analytic import gaussian, independent_normals, smiley
@@ -221,7 +221,9 @@ def test_an_unfinished_chain_reports_what_it_has():
 
 
 def test_the_tuning_history_leads_to_the_tuned_values():
-    warmup = practical_stages(200, 3, tune_event_rate=True, u_turn_factor=1.0, draw_spacing=None, u_turns_per_draw=1.0)
+    warmup = PracticalWarmup(
+        n_tune=200, tuner=3, tune_event_rate=True, u_turn_factor=1.0, draw_spacing=None, u_turns_per_draw=1.0
+    ).stages()
     settings = run_settings(dim=3, draws=10, scale="geo", event_rate="tuned", sample_interval=None)
     chain = finish(make_chain(NORMALS, settings, warmup=warmup))
     tuning = chain.record().tuning

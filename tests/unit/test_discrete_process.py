@@ -11,13 +11,13 @@ from grhmc.adaptation.tuners.momentum_time import (
     FEWEST_DRAWS,
     FURTHEST_DRAWS,
     LARGEST_CHANGE,
-    LENGTH_RANGES,
+    MOMENTUM_TIME_RANGES,
     add_up,
     autocorrelation_times,
-    init_length_tuner,
+    init_momentum_time_tuner,
     is_limited_by_energy,
-    length_change,
-    next_length,
+    momentum_time_change,
+    next_momentum_time,
     observe_position,
     spacing_of_draws,
 )
@@ -115,7 +115,7 @@ def autoregression(coefficient, n, rng):
 
 def observed(series, log_densities=None):
     """By default with the log densities of a standard normal."""
-    tuner = init_length_tuner(series.shape[1])
+    tuner = init_momentum_time_tuner(series.shape[1])
     values = -0.5 * np.sum(series**2, axis=1) if log_densities is None else log_densities
     for row, log_density in zip(series, values, strict=True):
         observe_position(tuner, row, log_density)
@@ -134,16 +134,16 @@ def test_autocorrelation_times_are_those_of_autoregressions():
 def test_slow_positions_lengthen_trajectories_and_slow_squares_shorten_them():
     rng = np.random.default_rng(4)
     slow = np.column_stack([autoregression(0.95, 1600, rng), autoregression(0.0, 1600, rng)])
-    assert 1.3 < length_change(observed(slow)) <= LARGEST_CHANGE
+    assert 1.3 < momentum_time_change(observed(slow)) <= LARGEST_CHANGE
     # Signs that alternate: positions are antithetic, their squares are those of a slow series.
     alternating = np.abs(autoregression(0.9, 1600, rng)) * np.tile([1.0, -1.0], 800)
-    assert 1.0 / LARGEST_CHANGE <= length_change(observed(alternating[:, None])) < 0.7
+    assert 1.0 / LARGEST_CHANGE <= momentum_time_change(observed(alternating[:, None])) < 0.7
 
 
 def test_momenta_last_no_longer_than_at_first_where_the_energy_limits_chains():
     """D over the variance of the energy, which is the log density's and d/2, is 0.5 where the log density's is 3d/2."""
     rng = np.random.default_rng(7)
-    dim, allowed = 4, LENGTH_RANGES["persistent"]
+    dim, allowed = 4, MOMENTUM_TIME_RANGES["persistent"]
     slow = np.column_stack([autoregression(0.95, 4000, rng) for _ in range(dim)])
     log_densities = rng.standard_normal(4000) - 1e7  # also where its digits are few
     log_densities = (log_densities - log_densities.mean()) / log_densities.std() - 1e7
@@ -151,7 +151,7 @@ def test_momenta_last_no_longer_than_at_first_where_the_energy_limits_chains():
         chains = np.split(slow, 4), np.split(np.sqrt(1.5 * dim * factor) * (log_densities + 1e7) - 1e7, 4)
         tuner = add_up([observed(*parts) for parts in zip(*chains, strict=True)])
         assert is_limited_by_energy(tuner) == is_limited
-        assert next_length(tuner, 2.0, allowed) == (allowed.first if is_limited else allowed.longest)
+        assert next_momentum_time(tuner, 2.0, allowed) == (allowed.first if is_limited else allowed.longest)
 
 
 def test_a_normal_is_not_limited_by_its_energy():
@@ -176,7 +176,7 @@ def test_draws_are_half_an_autocorrelation_time_apart_within_bounds():
     assert spacing_of_draws(tuner, 0.1) == pytest.approx(0.95, rel=0.1)
     assert spacing_of_draws(tuner, 0.01) == CLOSEST_DRAWS
     assert spacing_of_draws(tuner, 1.0) == FURTHEST_DRAWS
-    assert spacing_of_draws(init_length_tuner(1), 1.0) == CLOSEST_DRAWS
+    assert spacing_of_draws(init_momentum_time_tuner(1), 1.0) == CLOSEST_DRAWS
 
 
 def test_the_largest_of_many_autocorrelation_times_is_not_taken_at_its_word():
@@ -224,8 +224,8 @@ def test_a_persistent_momentum_is_kept_in_part_from_one_draw_to_the_next():
 
 
 def test_too_few_draws_change_no_length():
-    assert length_change(observed(np.random.default_rng(1).standard_normal((FEWEST_DRAWS - 1, 2)))) == 1.0
-    assert length_change(observed(np.ones((800, 2)))) == 1.0
+    assert momentum_time_change(observed(np.random.default_rng(1).standard_normal((FEWEST_DRAWS - 1, 2)))) == 1.0
+    assert momentum_time_change(observed(np.ones((800, 2)))) == 1.0
 
 
 def test_long_trajectories_are_found_for_a_correlated_normal_and_short_ones_for_independent_ones():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import grhmc
-from grhmc.argument_names import FIELD_NAMES, accepts_field_names
+from grhmc.argument_names import PYMC_NAMES, accepts_pymc_names
 from grhmc.models.analytic import independent_normals
 from grhmc.results.kept_variables import parse_var_names
 from grhmc.settings import RunSettings, names, parse_process, parse_seed
@@ -111,7 +111,7 @@ def test_type_checkers_know_the_names_that_are_accepted():
     assert inspect.signature(grhmc.compare).parameters["scales"].annotation == "Sequence[Scale]"
 
 
-@accepts_field_names({"tolerance": "process=..."})
+@accepts_pymc_names({"tolerance": "process=..."})
 def run(
     *,
     seed: Any = None,
@@ -132,7 +132,7 @@ def test_the_fields_names_are_the_same_as_ours():
     assert run(init=np.zeros(2), initvals=np.zeros(2))[1].shape == (2,)
 
 
-@pytest.mark.parametrize(("other", "ours"), FIELD_NAMES.items())
+@pytest.mark.parametrize(("other", "ours"), PYMC_NAMES.items())
 def test_two_names_with_two_values_are_an_error(other, ours):
     with pytest.raises(TypeError, match=f"{ours} and {other} are the same setting"):
         run(**{ours: [1], other: [2]})
@@ -146,7 +146,7 @@ def test_what_two_names_say_of_arrays_by_name_is_compared_too():
 @pytest.mark.parametrize("function", [grhmc.sample, grhmc.tune, grhmc.compare])
 def test_help_shows_the_whole_signature(function):
     parameters = inspect.signature(function).parameters
-    assert {"process", "target_accept", "gradient_budget", "seed", *FIELD_NAMES} <= set(parameters)
+    assert {"process", "target_accept", "gradient_budget", "seed", *PYMC_NAMES} <= set(parameters)
     assert not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     assert parameters["process"].default == "discrete"
 

@@ -9,7 +9,7 @@ import pytest
 
 import grhmc
 from grhmc.adaptation.paper_schedule import paper_stages
-from grhmc.adaptation.schedule import FEWEST_DRAWS_TO_HEAT, practical_stages
+from grhmc.adaptation.schedule import FEWEST_DRAWS_TO_HEAT, PracticalWarmup
 from grhmc.adaptation.stage import ScaleRule, Stage, hot_depth, hot_temperature
 from grhmc.adaptation.stages_of_run import warmup_stages
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, GEO, ISG, MCT, VARI
@@ -20,9 +20,8 @@ from kernel_helpers import make_chain, run_settings
 
 
 def practical(n_tune: int, tuner: int, **how: Any) -> list[Stage]:
-    return practical_stages(
-        n_tune, tuner, tune_event_rate=True, u_turn_factor=1.3, draw_spacing=None, u_turns_per_draw=0.5, **how
-    )
+    how |= {"tune_event_rate": True, "u_turn_factor": 1.3, "draw_spacing": None, "u_turns_per_draw": 0.5}
+    return PracticalWarmup(n_tune=n_tune, tuner=tuner, **how).stages()
 
 
 @pytest.mark.parametrize("tuner", [FIXED, VARI, ISG, GEO, MCT])
@@ -56,7 +55,7 @@ def test_windows_and_rounds_are_long_enough_to_tell_directions_up_to_their_full_
 
 
 def test_the_first_two_rounds_of_geo_are_shorter_where_chains_agree_early() -> None:
-    stages = practical(1000, GEO, tune_length=True)
+    stages = practical(1000, GEO, tune_momentum_time=True)
     rounds = [stage for stage in stages if stage.round > 0]
     shorter = [stage.shorter for stage in rounds]
     assert [stage and stage.n_draws for stage in shorter[:2]] == [30, 30]
@@ -64,8 +63,8 @@ def test_the_first_two_rounds_of_geo_are_shorter_where_chains_agree_early() -> N
     settling = stages[-1].shorter
     assert settling is not None
     assert settling.n_draws == stages[-1].n_draws
-    assert settling.tune_length
-    assert not stages[-1].tune_length
+    assert settling.tune_momentum_time
+    assert not stages[-1].tune_momentum_time
 
 
 @pytest.mark.parametrize("tuner", [FIXED, VARI, ISG, MCT])
@@ -92,14 +91,14 @@ def test_a_chain_goes_through_the_shorter_round_if_it_has_agreed_early() -> None
 
 
 def test_settling_is_brief_where_the_integrator_stays_unless_it_has_to_tune_more() -> None:
-    settling = practical(1000, GEO, tune_length=True)[-1]
+    settling = practical(1000, GEO, tune_momentum_time=True)[-1]
     assert settling.as_taken(agreed_early=False, integrator_stays=False) == settling
     brief = settling.as_taken(agreed_early=False, integrator_stays=True)
-    assert (brief.n_draws, brief.tune_step, brief.tune_length) == (20, True, False)
+    assert (brief.n_draws, brief.tune_step, brief.tune_momentum_time) == (20, True, False)
     for integrator_stays in (False, True):
         taken = settling.as_taken(agreed_early=True, integrator_stays=integrator_stays)
         assert taken.n_draws == settling.n_draws
-        assert taken.tune_length
+        assert taken.tune_momentum_time
 
 
 @pytest.mark.parametrize("tuner", [FIXED, VARI, ISG, GEO, MCT])
@@ -139,7 +138,7 @@ def test_the_papers_two_runs_of_mct_are_the_published_ones() -> None:
 def test_two_windows_are_hot_and_a_chain_can_cool_after_each() -> None:
     windows = [stage for stage in practical(1000, GEO) if stage.name.startswith("window")]
     assert [stage.is_hot for stage in windows] == [False, True, False, True, False, False, False]
-    assert [stage.explores for stage in windows] == [not stage.is_hot for stage in windows]
+    assert [stage.keeps_place for stage in windows] == [not stage.is_hot for stage in windows]
     assert sum(stage.n_draws * stage.u_turns_per_draw for stage in windows[4:]) > 5.0 * 1.3  # five refreshments
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from grhmc.adaptation.tuners.dual_averaging import DualAveraging
 from grhmc.adaptation.tuners.moments import RunningMoments
-from grhmc.adaptation.tuners.momentum_time import LengthTuner
+from grhmc.adaptation.tuners.momentum_time import MomentumTimeTuner
 from grhmc.dynamics.standardization import Standardization
 
 
@@ -31,7 +31,7 @@ class Findings:
         Of the time to a U-turn, in the units of the event rate and in process time.
     step_tuner : DualAveraging
         Of the trajectories' step.
-    length_tuner : LengthTuner
+    momentum_time_tuner : MomentumTimeTuner
     time_per_gradient : ndarray, shape (n_integrators,)
         Of each integrator of the discrete process that has been tried; else 0.
     is_lost : bool
@@ -54,7 +54,7 @@ class Findings:
     log_time: float
     log_process_time: float
     step_tuner: DualAveraging
-    length_tuner: LengthTuner
+    momentum_time_tuner: MomentumTimeTuner
     time_per_gradient: np.ndarray
     is_lost: bool
     is_far_below: bool

@@ -23,7 +23,7 @@ from grhmc.adaptation.pooled_scale import pool_crossing_scales, pool_moments
 from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.standardizing import by_own_draws, directions_together, directions_within_chains
 from grhmc.adaptation.tuners.moments import RunningMoments
-from grhmc.adaptation.tuners.momentum_time import LengthTuner, add_up, init_length_tuner
+from grhmc.adaptation.tuners.momentum_time import MomentumTimeTuner, add_up, init_momentum_time_tuner
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
 from grhmc.adaptation.tuners.step_size import first_step, longest_step, started_step_tuner, tuned_step
 from grhmc.dynamics.coefficients import TABLEAUS
@@ -75,7 +75,7 @@ class Decision:
     event_rate : float or None
     integrator : str
     trajectory_step : float or None
-    length_tuner : LengthTuner or None
+    momentum_time_tuner : MomentumTimeTuner or None
     time_per_gradient : ndarray
     """
 
@@ -90,7 +90,7 @@ class Decision:
     event_rate: float | None
     integrator: str
     trajectory_step: float | None
-    length_tuner: LengthTuner | None
+    momentum_time_tuner: MomentumTimeTuner | None
     time_per_gradient: np.ndarray
 
 
@@ -129,7 +129,7 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
             event_rate=event_rate,
             integrator=trajectories.integrator,
             trajectory_step=trajectories.step,
-            length_tuner=trajectories.length_tuner,
+            momentum_time_tuner=trajectories.momentum_time_tuner,
             time_per_gradient=trajectories.time_per_gradient,
         )
         for chain in range(len(findings))
@@ -232,7 +232,7 @@ def _as_before(own: Findings, situation: Situation) -> Decision:
         event_rate=None,
         integrator=situation.integrator,
         trajectory_step=None,
-        length_tuner=None,
+        momentum_time_tuner=None,
         time_per_gradient=own.time_per_gradient,
     )
 
@@ -249,7 +249,11 @@ def _first_times(situation: Situation) -> tuple[float, float, float]:
 
 def _at_host(own: Findings, host: Findings | None) -> Findings:
     """What a chain has found once it has taken over a host's place and steps."""
-    return own if host is None else replace(host, length_tuner=init_length_tuner(len(host.position)), is_lost=False)
+    return (
+        own
+        if host is None
+        else replace(host, momentum_time_tuner=init_momentum_time_tuner(len(host.position)), is_lost=False)
+    )
 
 
 def _time_to_u_turn(counted: Sequence[Findings], stage: Stage) -> tuple[float, float, float | None]:
@@ -267,7 +271,7 @@ class _Trajectories:
     integrator: str
     time_per_gradient: np.ndarray
     step: float | None = None
-    length_tuner: LengthTuner | None = None
+    momentum_time_tuner: MomentumTimeTuner | None = None
     is_chosen: bool = True
     """No integrator is left to be tried."""
 
@@ -295,20 +299,25 @@ def _trajectories(
         return replace(undecided, integrator=chosen, step=first_step(chosen, log_process_time))
     dim, first = len(present[0].position), first_step(integrator, log_process_time)
     if not counted:
-        return replace(undecided, step=first, length_tuner=init_length_tuner(dim), is_chosen=False)
+        return replace(undecided, step=first, momentum_time_tuner=init_momentum_time_tuner(dim), is_chosen=False)
     logs = [math.log(tuned_step(each.step_tuner, first, log_process_time)) for each in counted]
     step = float(np.exp(np.median(logs)))
     sums = add_up(
-        [init_length_tuner(dim) if out else each.length_tuner for each, out in zip(present, lost, strict=True)]
+        [
+            init_momentum_time_tuner(dim) if out else each.momentum_time_tuner
+            for each, out in zip(present, lost, strict=True)
+        ]
     )
     reached = tuned_step(started_step_tuner(step), step, log_process_time) / TABLEAUS[integrator].gradients_per_step
     time_per_gradient[SYMPLECTIC_INTEGRATORS.index(integrator)] = reached
     if stage.round > 0 and situation.chooses_integrator:
         return _choose_integrator(time_per_gradient, sums, log_process_time)
-    return replace(undecided, step=step, length_tuner=sums)
+    return replace(undecided, step=step, momentum_time_tuner=sums)
 
 
-def _choose_integrator(time_per_gradient: np.ndarray, sums: LengthTuner, log_process_time: float) -> _Trajectories:
+def _choose_integrator(
+    time_per_gradient: np.ndarray, sums: MomentumTimeTuner, log_process_time: float
+) -> _Trajectories:
     """Leapfrog gets a round, then the splitting, and the one that goes further per gradient is used.
 
     The splitting gets none where leapfrog is ahead of it even at its longest step.

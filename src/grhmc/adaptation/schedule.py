@@ -27,7 +27,8 @@ rounds 56 and the settling 40: there are more and shorter rounds, and a run that
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from grhmc.adaptation.stage import FORGET, SHIFT, EventRateRule, ScaleRule, Stage
 from grhmc.adaptation.tuners.mct import FIRST_RUN_GAMMA
@@ -63,10 +64,17 @@ def _shorter(n_tune: int, tuner: int, n_chains: int, share: float) -> int:
     return max(min(n_tune, _FEWEST_FOR_SHORTER), round(of_all * n_tune))
 
 
-def _stage_lengths(
-    n_tune: int, tuner: int, n_chains: int, draws_for_directions: int
-) -> tuple[list[int], int, list[int], int]:
-    """Draws in each window, in MCT's own window, in each round, and in settling; one round if there are too few."""
+class StageLengths(NamedTuple):
+    """Draws in each window, in MCT's own window, in each round, and in settling; 0 and none: left out."""
+
+    windows: list[int]
+    crossing_times: int
+    rounds: list[int]
+    settling: int
+
+
+def _stage_lengths(n_tune: int, tuner: int, n_chains: int, draws_for_directions: int) -> StageLengths:
+    """How `n_tune` draws are shared out; one round if they are too few."""
     for_directions = -(-draws_for_directions // n_chains)
 
     def length(share: float, of: int) -> int:
@@ -83,10 +91,10 @@ def _stage_lengths(
     settling = max(1, round(_SETTLING_SHARE * of_rounds))
     rest = n_tune - sum(windows) - crossing_times - settling
     if rest <= 0:
-        return [], 0, [n_tune], 0
+        return StageLengths([], 0, [n_tune], 0)
     n_rounds = max(1, round(rest / max(length(_ROUND_SHARE, of_rounds), _SHORTEST_ROUND)))
     rounds = [rest // n_rounds + (number < rest % n_rounds) for number in range(n_rounds)]
-    return windows, crossing_times, rounds, settling
+    return StageLengths(windows, crossing_times, rounds, settling)
 
 
 def _with_shorter(stages: list[Stage], n_tune: int) -> list[Stage]:
@@ -95,12 +103,15 @@ def _with_shorter(stages: list[Stage], n_tune: int) -> list[Stage]:
     For how long momenta last and how far draws are apart such a round has too few draws: the settling finds these.
     """
     *before, settling = stages
-    n_draws, tunes_length = max(round(_SHORT_ROUND_SHARE * n_tune), _SHORTEST_SHORT_ROUND), before[-1].tune_length
+    n_draws, tunes_length = (
+        max(round(_SHORT_ROUND_SHARE * n_tune), _SHORTEST_SHORT_ROUND),
+        before[-1].tune_momentum_time,
+    )
     if n_draws >= before[-1].n_draws:
         return stages
     return [
         *(replace(at, shorter=replace(at, n_draws=n_draws)) if 0 < at.round <= _SHORT_ROUNDS else at for at in before),
-        replace(settling, shorter=replace(settling, tune_length=tunes_length)),
+        replace(settling, shorter=replace(settling, tune_momentum_time=tunes_length)),
     ]
 
 
@@ -110,18 +121,8 @@ def _with_brief(settling: Stage, n_tune: int) -> Stage:
     return replace(settling, brief=replace(settling, n_draws=n_draws)) if n_draws < settling.n_draws else settling
 
 
-def practical_stages(
-    n_tune: int,
-    tuner: int,
-    *,
-    tune_event_rate: bool,
-    u_turn_factor: float,
-    draw_spacing: float | None,
-    u_turns_per_draw: float,
-    tune_length: bool = False,
-    draws_for_directions: int = 0,
-    n_chains: int = 4,
-) -> list[Stage]:
+@dataclass(frozen=True, kw_only=True)
+class PracticalWarmup:
     """Warm-up from an arbitrary start: growing windows, then rounds until the chains agree, then settling.
 
     Windows are by the continuous process, whatever is sampled: steps that adapt lead into the bulk from any start. MCT,
@@ -131,81 +132,133 @@ def practical_stages(
     Where the event rate is tuned, paths are followed beyond due refreshments to their U-turns, which costs gradients:
     only some stages do it.
 
-    `draws_for_directions` are those of all chains from which directions can be told; 0: they are not looked for.
+    Attributes
+    ----------
+    n_tune : int
+        Draws of warm-up.
+    tuner : int
+    tune_event_rate, tune_momentum_time : bool
+    u_turn_factor : float
+        Event rate times the time to a U-turn, one over it.
+    draw_spacing : float or None
+        Process time per draw; None: by `u_turns_per_draw`.
+    u_turns_per_draw : float
+    draws_for_directions : int
+        Those of all chains from which directions can be told; 0: they are not looked for.
+    n_chains : int
     """
-    if n_tune == 0:
-        return []
-    finds_directions = draws_for_directions > 0
-    windows, crossing_times, rounds, settling = _stage_lengths(n_tune, tuner, n_chains, draws_for_directions)
-    has_windows, has_crossing_times = bool(windows), crossing_times > 0
-    by_trajectories = has_windows or tuner != MCT
 
-    def event_rate(is_tuned: bool) -> EventRateRule:
-        return EventRateRule(tune=tune_event_rate and is_tuned, u_turn_factor=u_turn_factor)
+    n_tune: int
+    tuner: int
+    tune_event_rate: bool
+    u_turn_factor: float
+    draw_spacing: float | None
+    u_turns_per_draw: float
+    tune_momentum_time: bool = False
+    draws_for_directions: int = 0
+    n_chains: int = 4
 
-    def has_cooled(number: int) -> bool:
-        """Of a window before the last: it follows both hot ones."""
-        return _FIRST_TO_COOL <= number < len(windows) - 1
+    def stages(self) -> list[Stage]:
+        """In their order; none without draws."""
+        if self.n_tune == 0:
+            return []
+        lengths = _stage_lengths(self.n_tune, self.tuner, self.n_chains, self.draws_for_directions)
+        if not lengths.windows:
+            return self._only_stage(lengths.rounds[0])
+        stages = [*self._windows(lengths.windows), *self._crossing_times(lengths.crossing_times)]
+        stages += [*self._rounds(lengths.rounds), *self._settling(lengths.settling)]
+        return _with_shorter(stages, self.n_tune) if self.tuner == GEO else stages
 
-    stages = [
-        Stage(
-            f"window {number + 1}",
-            length,
-            draw_spacing=draw_spacing,
-            u_turns_per_draw=_WINDOW_SPACING,
-            most_gradients_per_draw=math.inf if tuner == FIXED else _WINDOW_GRADIENTS,
-            is_hot=number in _HOT_WINDOWS and n_tune >= FEWEST_DRAWS_TO_HEAT,
-            explores=number not in _HOT_WINDOWS,
-            looks_back=has_cooled(number),
-            pools=number == len(windows) - 1,
-            may_end_windows=has_cooled(number) and tuner != FIXED,
-            scale=_window_rule(number, tuner, finds_directions),
-            event_rate=event_rate(number >= len(windows) - 2),
-        )
-        for number, length in enumerate(windows)
-    ]
-    if has_crossing_times:
-        stages.append(
+    @property
+    def _finds_directions(self) -> bool:
+        return self.draws_for_directions > 0
+
+    def _event_rate(self, is_tuned: bool) -> EventRateRule:
+        return EventRateRule(tune=self.tune_event_rate and is_tuned, u_turn_factor=self.u_turn_factor)
+
+    def _windows(self, lengths: list[int]) -> list[Stage]:
+        def has_cooled(number: int) -> bool:
+            """Of a window before the last: it follows both hot ones."""
+            return _FIRST_TO_COOL <= number < len(lengths) - 1
+
+        return [
             Stage(
-                "crossing times",
-                crossing_times,
-                draw_spacing=draw_spacing,
-                u_turns_per_draw=u_turns_per_draw,
-                pools=True,
-                scale=_crossing_time_rule(),
-                event_rate=event_rate(False),
+                f"window {number + 1}",
+                length,
+                draw_spacing=self.draw_spacing,
+                u_turns_per_draw=_WINDOW_SPACING,
+                most_gradients_per_draw=math.inf if self.tuner == FIXED else _WINDOW_GRADIENTS,
+                is_hot=number in _HOT_WINDOWS and self.n_tune >= FEWEST_DRAWS_TO_HEAT,
+                keeps_place=number not in _HOT_WINDOWS,
+                looks_back=has_cooled(number),
+                pools=number == len(lengths) - 1,
+                may_end_windows=has_cooled(number) and self.tuner != FIXED,
+                scale=_window_rule(number, self.tuner, self._finds_directions),
+                event_rate=self._event_rate(number >= len(lengths) - 2),
             )
-        )
-    stages += [
-        Stage(
-            f"round {number + 1}" if has_windows else "window 1",
+            for number, length in enumerate(lengths)
+        ]
+
+    def _crossing_times(self, length: int) -> list[Stage]:
+        stage = Stage(
+            "crossing times",
             length,
-            draw_spacing=draw_spacing,
-            u_turns_per_draw=u_turns_per_draw,
-            by_trajectories=by_trajectories,
-            tune_step=by_trajectories,
-            tune_length=tune_length and by_trajectories,
-            pools=has_windows,
-            round=number + 1 if has_windows else 0,
-            may_end_rounds=has_windows and (number > 0 or tuner == GEO),
-            scale=_round_rule(number, tuner, finds_directions, is_first_stage=not has_windows),
-            event_rate=event_rate(number == 0),
+            draw_spacing=self.draw_spacing,
+            u_turns_per_draw=self.u_turns_per_draw,
+            pools=True,
+            scale=_crossing_time_rule(),
+            event_rate=self._event_rate(False),
         )
-        for number, length in enumerate(rounds)
-    ]
-    if settling:
-        last = Stage(
+        return [stage] if length > 0 else []
+
+    def _rounds(self, lengths: list[int]) -> list[Stage]:
+        return [
+            Stage(
+                f"round {number + 1}",
+                length,
+                draw_spacing=self.draw_spacing,
+                u_turns_per_draw=self.u_turns_per_draw,
+                by_trajectories=True,
+                tune_step=True,
+                tune_momentum_time=self.tune_momentum_time,
+                pools=True,
+                round=number + 1,
+                may_end_rounds=number > 0 or self.tuner == GEO,
+                scale=_round_rule(number, self.tuner, self._finds_directions),
+                event_rate=self._event_rate(number == 0),
+            )
+            for number, length in enumerate(lengths)
+        ]
+
+    def _settling(self, length: int) -> list[Stage]:
+        stage = Stage(
             "settling",
-            settling,
-            draw_spacing=draw_spacing,
-            u_turns_per_draw=u_turns_per_draw,
+            length,
+            draw_spacing=self.draw_spacing,
+            u_turns_per_draw=self.u_turns_per_draw,
             by_trajectories=True,
             tune_step=True,
             pools=True,
-            event_rate=event_rate(True),
+            event_rate=self._event_rate(True),
         )
-        stages.append(_with_brief(last, n_tune))
-    return _with_shorter(stages, n_tune) if tuner == GEO and has_windows else stages
+        return [_with_brief(stage, self.n_tune)] if length > 0 else []
+
+    def _only_stage(self, length: int) -> list[Stage]:
+        """Where there are too few draws for windows: the scale and the rest at once, each chain for itself."""
+        by_trajectories = self.tuner != MCT
+        return [
+            Stage(
+                "only stage",
+                length,
+                draw_spacing=self.draw_spacing,
+                u_turns_per_draw=self.u_turns_per_draw,
+                by_trajectories=by_trajectories,
+                tune_step=by_trajectories,
+                tune_momentum_time=self.tune_momentum_time and by_trajectories,
+                scale=_only_rule(self.tuner),
+                event_rate=self._event_rate(True),
+            )
+        ]
 
 
 _FIRST_CHANGE_TIME = 5.0
@@ -228,12 +281,10 @@ def _window_rule(number: int, tuner: int, finds_directions: bool) -> ScaleRule:
     return ScaleRule(tuner=GEO, window=SHIFT, finds_directions=finds_directions and number >= _FIRST_WITH_DIRECTIONS)
 
 
-def _round_rule(number: int, tuner: int, finds_directions: bool, *, is_first_stage: bool) -> ScaleRule:
+def _round_rule(number: int, tuner: int, finds_directions: bool) -> ScaleRule:
     """The scale rule of a round. The first begins with nothing, and keeps GEO's scale until it has seen enough."""
-    if tuner == FIXED or (tuner == MCT and not is_first_stage):
+    if tuner in (FIXED, MCT):
         return ScaleRule()
-    if is_first_stage:
-        return ScaleRule(tuner=GEO if tuner == MCT else tuner, first_change=_FIRST_CHANGE_TIME)
     if number > 0 or tuner == GEO:
         return ScaleRule(tuner=tuner, window=SHIFT, finds_directions=finds_directions)
     return ScaleRule(
@@ -242,6 +293,13 @@ def _round_rule(number: int, tuner: int, finds_directions: bool, *, is_first_sta
         first_change=_LAST_WINDOW_CHANGE_TIME,
         finds_directions=finds_directions,
     )
+
+
+def _only_rule(tuner: int) -> ScaleRule:
+    """The scale rule of a warm-up with one stage."""
+    if tuner == FIXED:
+        return ScaleRule()
+    return ScaleRule(tuner=GEO if tuner == MCT else tuner, first_change=_FIRST_CHANGE_TIME)
 
 
 def _crossing_time_rule() -> ScaleRule:

@@ -110,7 +110,7 @@ class Stage:
     is_warmup : bool
     is_hot : bool
         Momenta are refreshed as those of a target at `hot_temperature`, to cross from one mode to another.
-    explores : bool
+    keeps_place : bool
         The place that it leads to is remembered (`Chain.places`).
     looks_back : bool
         At its end a chain that has seen a far higher log density than it has now goes there.
@@ -119,7 +119,7 @@ class Stage:
     by_trajectories : bool
         Where the process is discrete: by Metropolized trajectories of equal steps, one per draw. False: by the
         continuous process all the same.
-    tune_step, tune_length : bool
+    tune_step, tune_momentum_time : bool
         Tune the step of the discrete process, and the length of its trajectories, which changes at the stage's end.
     pools : bool
         At its end chains wait for one another and pool what they have found (`grhmc.adaptation.pooling`). False: they
@@ -140,12 +140,12 @@ class Stage:
     u_turns_per_draw: float = 0.5
     is_warmup: bool = True
     is_hot: bool = False
-    explores: bool = False
+    keeps_place: bool = False
     looks_back: bool = False
     most_gradients_per_draw: float = math.inf
     by_trajectories: bool = False
     tune_step: bool = False
-    tune_length: bool = False
+    tune_momentum_time: bool = False
     pools: bool = False
     may_end_windows: bool = False
     round: int = 0
@@ -161,7 +161,7 @@ class Stage:
     @property
     def is_window(self) -> bool:
         """One of those that lead chains from their starts into the bulk."""
-        return self.is_hot or self.explores
+        return self.is_hot or self.keeps_place
 
     @property
     def waits(self) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from grhmc.adaptation.crossing_time_settings import with_crossing_time_settings
 from grhmc.adaptation.paper_schedule import paper_stages
-from grhmc.adaptation.schedule import practical_stages
+from grhmc.adaptation.schedule import PracticalWarmup
 from grhmc.adaptation.spectrum import FULL_BASIS_DRAWS
 from grhmc.adaptation.stage import Stage, sampling_stage
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, SCALE_TUNERS
@@ -37,17 +37,17 @@ def _warmup_stages(settings: RunSettings, dim: int) -> list[Stage]:
             apply_at_crossing=warmup.apply_at_crossing,
             event_rate_rule=warmup.event_rate_rule,
         )
-    return practical_stages(
-        settings.tune,
-        tuner,
+    return PracticalWarmup(
+        n_tune=settings.tune,
+        tuner=tuner,
         tune_event_rate=settings.continuous.tunes_event_rate,
         u_turn_factor=settings.u_turn_factor,
         draw_spacing=settings.sample_interval,
         u_turns_per_draw=settings.u_turns_per_draw,
         draws_for_directions=FULL_BASIS_DRAWS * dim if settings.max_rank(dim) > 0 else 0,
         n_chains=settings.chains,
-        tune_length=settings.discrete.u_turns_per_refreshment is None,
-    )
+        tune_momentum_time=settings.discrete.u_turns_per_refreshment is None,
+    ).stages()
 
 
 def stages_of_run(settings: RunSettings, dim: int) -> list[Stage]:

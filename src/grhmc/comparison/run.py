@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 
 from grhmc.argument_checks import check_choice
-from grhmc.argument_names import accepts_field_names
+from grhmc.argument_names import accepts_pymc_names
 from grhmc.comparison.comparison import Comparison
 from grhmc.comparison.paper_measures import (
     PAPER_DRAWS,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from grhmc.models.log_density import LogDensity
 
 
-@accepts_field_names(ELSEWHERE)
+@accepts_pymc_names(ELSEWHERE)
 def compare(
     model: LogDensity,
     scales: Sequence[Scale] = ("vari", "isg", "mct", "geo"),

@@ -16,7 +16,7 @@ from grhmc.adaptation.tuners.dual_averaging import DualAveraging
 from grhmc.adaptation.tuners.event_rate import EventRateTuner, init_event_rate_tuner
 from grhmc.adaptation.tuners.mct import CrossingTimeTuner, init_crossing_time_tuner
 from grhmc.adaptation.tuners.moments import RunningMoments, init_moments
-from grhmc.adaptation.tuners.momentum_time import LengthTuner, init_length_tuner
+from grhmc.adaptation.tuners.momentum_time import MomentumTimeTuner, init_momentum_time_tuner
 from grhmc.adaptation.tuners.step_size import init_step_tuner
 from grhmc.dynamics.aligned import aligned_zeros
 from grhmc.dynamics.density_call import Density, init_density
@@ -111,7 +111,7 @@ SETTINGS_DTYPE = np.dtype(
         ("trajectories_per_draw", "i8"),
         ("u_turns_per_refreshment", "f8"),  # refreshment time over the time to a U-turn
         ("tune_step", "i8"),
-        ("tune_length", "i8"),
+        ("tune_momentum_time", "i8"),
         ("target_acceptance", "f8"),
         ("largest_step_division", "i8"),  # of the retries of a hopeless trajectory
         ("tolerance", "f8"),
@@ -177,7 +177,7 @@ class Process:
     user_rate: UserRate
     step_tuner: DualAveraging
     """Of the logarithm of the discrete process's step."""
-    length_tuner: LengthTuner
+    momentum_time_tuner: MomentumTimeTuner
     integrals: PathIntegrals
     n_crossings: np.ndarray
     """(dim,) crossings of the centre since the stage began; doubles, because counting them is then vectorized."""
@@ -256,7 +256,7 @@ def init_process(
         rate_tuner=init_event_rate_tuner(event_rate),
         user_rate=init_user_rate(dim) if user_rate is None else user_rate,
         step_tuner=init_step_tuner(1.0),
-        length_tuner=init_length_tuner(dim),
+        momentum_time_tuner=init_momentum_time_tuner(dim),
         integrals=init_path_integrals(dim, n_functions),
         n_crossings=aligned_zeros(dim),
         path=path,

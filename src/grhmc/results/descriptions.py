@@ -31,7 +31,7 @@ COMMON = {
         "metric_directions": "Uᵀ, the directions, of the parameters over their scales; nan beyond a chain's last",
         "agreed": "the chains agreed about the scale before the warm-up was used up",
         "n_moves": "times the chain was moved, during warm-up, from a place without mass to one of the others",
-        "places": "where each window that explores ended (nan: left out); last where the log density was highest",
+        "places": "where each window that is not hot ended (nan: left out); last where the log density was highest",
         "density_noise": "standard deviation of the log density's noise, as seen during warm-up; 0: none",
         "time_to_u_turn": "typical process time until a path turns around",
         "n_gradients": "gradients of the warm-up",

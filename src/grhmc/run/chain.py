@@ -12,9 +12,9 @@ import numpy as np
 from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.tuners.draw_sample import begin_sample
 from grhmc.adaptation.tuners.momentum_time import (
-    LENGTH_RANGES,
-    init_length_tuner,
-    next_length,
+    MOMENTUM_TIME_RANGES,
+    init_momentum_time_tuner,
+    next_momentum_time,
     spacing_of_draws,
 )
 from grhmc.adaptation.tuners.step_size import init_step_tuner, tuned_step
@@ -112,8 +112,8 @@ class Chain(ChainState):
         discrete = settings.discrete
         super().__init__(
             integrator=settings.first_integrator,
-            u_turns_per_refreshment=discrete.u_turns_per_refreshment or LENGTH_RANGES[discrete.momentum].first,
-            places=np.full((sum(stage.explores for stage in stages), model.dim), np.nan),
+            u_turns_per_refreshment=discrete.u_turns_per_refreshment or MOMENTUM_TIME_RANGES[discrete.momentum].first,
+            places=np.full((sum(stage.keeps_place for stage in stages), model.dim), np.nan),
         )
         self.model = model
         self.settings = settings
@@ -282,7 +282,7 @@ class Chain(ChainState):
 
     def _begin_stage(self, stage_index: int) -> None:
         """Write a stage's rules into the kernel's settings and start its tuners and its first path."""
-        has_tuned_length = self.stage_index >= 0 and self.stage.tune_length
+        has_tuned_momentum_time = self.stage_index >= 0 and self.stage.tune_momentum_time
         self.stage_index = stage_index
         stage, path, cursors, process = self.stage, self.process.path, self.process.cursors, self.process
         begin_scale_tuner(process, stage.scale)
@@ -292,7 +292,7 @@ class Chain(ChainState):
             look_for_noise(self)
         step = self.trajectory_step
         if self.is_discrete and stage.by_trajectories:
-            self._begin_trajectories(step, has_tuned_length)
+            self._begin_trajectories(step, has_tuned_momentum_time)
             if stage.tune_step:
                 process.step_tuner = init_step_tuner(step)
         if stage.is_hot:
@@ -314,16 +314,18 @@ class Chain(ChainState):
             process.counters[f"drawn_{counter}"] = process.counters[f"n_{counter}"]
         start_path(process)
 
-    def _begin_trajectories(self, step: float, has_tuned_length: bool) -> None:
+    def _begin_trajectories(self, step: float, has_tuned_momentum_time: bool) -> None:
         """Change how long momenta last to what the stage before has found, and start the trajectories' tuner."""
         process = self.process
         time_to_u_turn = math.exp(process.rate_tuner.log_process_time[0])
-        if has_tuned_length:
+        if has_tuned_momentum_time:
             length = persistent_length(process.path[0].refreshment_time, self.u_turns_per_refreshment)
-            self.u_turns_per_draw = spacing_of_draws(process.length_tuner, max(length, step) / time_to_u_turn)
-            allowed = LENGTH_RANGES[self.settings.discrete.momentum]
-            self.u_turns_per_refreshment = next_length(process.length_tuner, self.u_turns_per_refreshment, allowed)
-        process.length_tuner = init_length_tuner(self.model.dim)
+            self.u_turns_per_draw = spacing_of_draws(process.momentum_time_tuner, max(length, step) / time_to_u_turn)
+            allowed = MOMENTUM_TIME_RANGES[self.settings.discrete.momentum]
+            self.u_turns_per_refreshment = next_momentum_time(
+                process.momentum_time_tuner, self.u_turns_per_refreshment, allowed
+            )
+        process.momentum_time_tuner = init_momentum_time_tuner(self.model.dim)
         process.path.refreshment_time = self.u_turns_per_refreshment * time_to_u_turn
         process.path.event_rate = 1.0 / (self.u_turns_per_refreshment * time_to_u_turn)
         process.path.trajectory_step = step

@@ -14,7 +14,7 @@ from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.pooling import Decision, Situation, pool
 from grhmc.adaptation.tuners.draw_sample import kept_draws
 from grhmc.adaptation.tuners.moments import forget
-from grhmc.adaptation.tuners.momentum_time import init_length_tuner
+from grhmc.adaptation.tuners.momentum_time import init_momentum_time_tuner
 from grhmc.adaptation.tuners.step_size import started_step_tuner
 from grhmc.dynamics.standardization import Standardization
 from grhmc.events.refreshment import draw_momentum
@@ -82,7 +82,7 @@ def findings_of(chain: Chain) -> Findings:
         log_time=float(process.rate_tuner.log_time[0]),
         log_process_time=float(process.rate_tuner.log_process_time[0]),
         step_tuner=copy.deepcopy(process.step_tuner),
-        length_tuner=process.length_tuner,
+        momentum_time_tuner=process.momentum_time_tuner,
         time_per_gradient=chain.time_per_gradient,
         is_lost=chain.is_lost,
         is_far_below=is_far_below(chain),
@@ -104,8 +104,8 @@ def apply(chain: Chain, decision: Decision) -> None:
     process.rate_tuner.log_process_time[:] = decision.log_process_time
     if decision.event_rate is not None:
         process.path.event_rate = decision.event_rate
-    if decision.length_tuner is not None:
-        for own, common in zip(process.length_tuner, decision.length_tuner, strict=True):
+    if decision.momentum_time_tuner is not None:
+        for own, common in zip(process.momentum_time_tuner, decision.momentum_time_tuner, strict=True):
             own[:] = common
     chain.integrator_stays = chain.stage.tune_step and chain.is_discrete and decision.integrator == chain.integrator
     chain.use_integrator(decision.integrator)
@@ -132,5 +132,5 @@ def _move_to(chain: Chain, host: Findings) -> None:
         process.path[name] = getattr(host, name)
     draw_momentum(process.settings.law[0], process.step.momentum, process.rng)
     process.step_tuner = copy.deepcopy(host.step_tuner)
-    process.length_tuner = init_length_tuner(chain.model.dim)
+    process.momentum_time_tuner = init_momentum_time_tuner(chain.model.dim)
     chain.n_moves += 1

@@ -37,7 +37,7 @@ _FIRST_STEP = 0.1
 
 def note_place(chain: ChainState) -> None:
     """Remember where a window has led to, for a look back at the end of the run."""
-    if chain.stage.explores:
+    if chain.stage.keeps_place:
         to_parameters(chain.process.standardization, chain.process.step.position, chain.places[chain.n_places])
         chain.n_places += 1
 

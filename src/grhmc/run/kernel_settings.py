@@ -114,7 +114,7 @@ def kernel_settings(settings: RunSettings, stage: Stage, start: StageStart) -> d
         "trajectories_per_draw": trajectories_per_draw(settings, stage, start),
         "u_turns_per_refreshment": start.u_turns_per_refreshment,
         "tune_step": stage.tune_step,
-        "tune_length": stage.tune_length,
+        "tune_momentum_time": stage.tune_momentum_time,
         "target_acceptance": reachable_acceptance(target_acceptance, start.noise),
         "largest_step_division": largest_step_division(start.noise),
         # Steps of the continuous process, and their limits

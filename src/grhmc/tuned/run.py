@@ -9,7 +9,7 @@ import numpy as np
 
 from grhmc.adaptation.low_rank import factor_of
 from grhmc.adaptation.stages_of_run import stages_of_run
-from grhmc.argument_names import accepts_field_names
+from grhmc.argument_names import accepts_pymc_names
 from grhmc.models.as_log_density import as_log_density
 from grhmc.running import run_to_end
 from grhmc.sampling import ELSEWHERE, prepare
@@ -32,7 +32,7 @@ from grhmc.tuned.tuned import Tuned
 _MIN_TUNE = 20
 
 
-@accepts_field_names(ELSEWHERE)
+@accepts_pymc_names(ELSEWHERE)
 def tune(
     model: Any,
     *,

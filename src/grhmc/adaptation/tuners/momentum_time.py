@@ -20,11 +20,11 @@ from grhmc._jit import kernel
 
 FEWEST_DRAWS = 50
 LARGEST_CHANGE = 2.0
-"""Of the length at once, as a factor."""
+"""Of the time at once, as a factor."""
 
 
 @dataclass(frozen=True)
-class LengthRange:
+class MomentumTimeRange:
     """How long momenta may last, over the time to a U-turn: at first, and the bounds of tuning."""
 
     first: float
@@ -32,7 +32,7 @@ class LengthRange:
     longest: float
 
 
-LENGTH_RANGES = {"persistent": LengthRange(0.7, 0.1, 2.5), "fresh": LengthRange(0.4, 0.3, 1.2)}
+MOMENTUM_TIME_RANGES = {"persistent": MomentumTimeRange(0.7, 0.1, 2.5), "fresh": MomentumTimeRange(0.4, 0.3, 1.2)}
 """By the discrete process's kind of momentum."""
 
 
@@ -50,7 +50,7 @@ LARGEST_SQUARE = 9.0
 _AUTOCORRELATION_TIMES_PER_DRAW = 0.5
 
 
-class LengthTuner(NamedTuple):
+class MomentumTimeTuner(NamedTuple):
     """Sums over draws of each standardized coordinate (row 0) and of its square, at most 9 (row 1); shape (2, dim).
 
     Attributes
@@ -75,14 +75,16 @@ class LengthTuner(NamedTuple):
     log_density: np.ndarray
 
 
-def init_length_tuner(dim: int) -> LengthTuner:
+def init_momentum_time_tuner(dim: int) -> MomentumTimeTuner:
     """Sums over nothing yet."""
     previous, before_previous, *totals = (np.zeros((2, dim)) for _ in range(6))
-    return LengthTuner(previous, before_previous, *totals, n_terms=np.zeros(3, dtype=np.int64), log_density=np.zeros(3))
+    return MomentumTimeTuner(
+        previous, before_previous, *totals, n_terms=np.zeros(3, dtype=np.int64), log_density=np.zeros(3)
+    )
 
 
 @kernel
-def observe_position(tuner: LengthTuner, position: np.ndarray, log_density: float) -> None:
+def observe_position(tuner: MomentumTimeTuner, position: np.ndarray, log_density: float) -> None:
     """Take in one draw, in standardized coordinates; updates `tuner`."""
     moments = tuner.log_density
     deviation = log_density - moments[1]
@@ -107,23 +109,25 @@ def observe_position(tuner: LengthTuner, position: np.ndarray, log_density: floa
             value = min(value * value, LARGEST_SQUARE)
 
 
-def add_up(tuners: Sequence[LengthTuner]) -> LengthTuner:
+def add_up(tuners: Sequence[MomentumTimeTuner]) -> MomentumTimeTuner:
     """The sums of all together."""
     *sums, _ = (np.sum(arrays, axis=0) for arrays in zip(*tuners, strict=True))
     numbers, means, squares = np.array([tuner.log_density for tuner in tuners]).T
     number = numbers.sum()
     mean = numbers @ means / max(number, 1.0)
-    return LengthTuner(*sums, log_density=np.array([number, mean, np.sum(squares + numbers * (means - mean) ** 2)]))
+    return MomentumTimeTuner(
+        *sums, log_density=np.array([number, mean, np.sum(squares + numbers * (means - mean) ** 2)])
+    )
 
 
-def next_length(tuner: LengthTuner, present: float, allowed: LengthRange) -> float:
+def next_momentum_time(tuner: MomentumTimeTuner, present: float, allowed: MomentumTimeRange) -> float:
     """How long momenta are to last, over the time to a U-turn, after draws in which they lasted for `present`."""
     if is_limited_by_energy(tuner):
         return allowed.first
-    return float(np.clip(present * length_change(tuner), allowed.shortest, allowed.longest))
+    return float(np.clip(present * momentum_time_change(tuner), allowed.shortest, allowed.longest))
 
 
-def is_limited_by_energy(tuner: LengthTuner) -> bool:
+def is_limited_by_energy(tuner: MomentumTimeTuner) -> bool:
     """Whether a full refreshment renews so little of the energy that E-BFMI is below `ENERGY_LIMIT`.
 
     It is d over the variance of the energy, to which the momentum, independent of the position, adds d/2.
@@ -133,7 +137,7 @@ def is_limited_by_energy(tuner: LengthTuner) -> bool:
     return bool(number >= FEWEST_DRAWS and dim < ENERGY_LIMIT * (squares / number + 0.5 * dim))
 
 
-def length_change(tuner: LengthTuner) -> float:
+def momentum_time_change(tuner: MomentumTimeTuner) -> float:
     """The factor by which the time that momenta last should change; 1 where autocorrelation times are not known.
 
     The square of a slow coordinate is slow too, about half as much, so that a small excess says a lot: towards longer
@@ -146,7 +150,7 @@ def length_change(tuner: LengthTuner) -> float:
     return float(np.clip(ratio if ratio > 1.0 else np.sqrt(ratio), 1.0 / LARGEST_CHANGE, LARGEST_CHANGE))
 
 
-def spacing_of_draws(tuner: LengthTuner, u_turns_per_trajectory: float) -> float:
+def spacing_of_draws(tuner: MomentumTimeTuner, u_turns_per_trajectory: float) -> float:
     """Time between draws over that to a U-turn, such that a draw is worth about half an independent one or more.
 
     Half the largest autocorrelation time that is known, less what chance adds to a largest one, but from
@@ -159,7 +163,7 @@ def spacing_of_draws(tuner: LengthTuner, u_turns_per_trajectory: float) -> float
     return float(np.clip(spacing, CLOSEST_DRAWS, FURTHEST_DRAWS))
 
 
-def _excess_of_largest(tuner: LengthTuner) -> float:
+def _excess_of_largest(tuner: MomentumTimeTuner) -> float:
     """The root of the factor by which the largest of equal autocorrelation times would be too large, by chance.
 
     The logarithm of an autoregression's time is twice the inverse hyperbolic tangent of its correlation, whose standard
@@ -173,7 +177,7 @@ def _excess_of_largest(tuner: LengthTuner) -> float:
 _LARGEST_CORRELATION = 0.999
 
 
-def autocorrelation_times(tuner: LengthTuner) -> np.ndarray:
+def autocorrelation_times(tuner: MomentumTimeTuner) -> np.ndarray:
     """Autocorrelation times in draws, of coordinates and of their squares, shape (2, dim).
 
     Those of the autoregression of order two with the same correlations at lags one and two: a position whose momentum
