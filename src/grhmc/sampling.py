@@ -114,7 +114,7 @@ def sample(
         Correlations on top of the scale: along the directions that are worth their cost, not at all, or along every
         direction that the scale leaves much too wide or too narrow. They need one of the first three tuners.
     max_rank : int
-        Most directions; by default as many as there are parameters, but no more than 100 000 numbers in all, or 30.
+        Largest number of directions; by default ``min(dim, max(30, 100_000 // dim))``.
     draws, tune : int
         Draws kept (at most, where `until` says when to end; default: 1000, with `until` 100 000), and the most draws of
         warm-up, per chain; it ends sooner once the chains agree about the scale. With
@@ -147,7 +147,7 @@ def sample(
     max_time : float
         Seconds after which the run ends with what it has.
     max_gradients : int
-        Of all chains together, warm-up included, after which it does. Each may spend an equal share.
+        End the run after so many gradients of all chains together, warm-up included. Each may spend an equal share.
     callback : callable
         Called about ten times a second with a list of `ChainSnapshot`, one per chain, from the thread that waits. What
         it raises ends the run; the draws are kept.
@@ -158,8 +158,8 @@ def sample(
         Where chains run, other than in threads: on the workers of an executor (PEP 3148), of a function that makes one,
         or in processes of this machine. Draws are the same. The model must be one that can be pickled.
     gradient_budget : int
-        Gradients per draw that a chain may spend, on average over `tune` and `draws` (of 200 draws at least), and a
-        two-hundredth of those that one draw may take. A chain that needs more ends with a SamplingError that says why.
+        Gradients per draw that a chain may spend, on average over `tune` and `draws` (of 200 draws at least). A single
+        draw may take 200 times as many. A chain that needs more ends with a SamplingError that says why.
         Most posteriors take 2 to 30; the default is about what NUTS may spend with a tree depth of at most 10.
     save_warmup : bool
         Keep the draws of the warm-up.

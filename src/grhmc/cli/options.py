@@ -38,7 +38,7 @@ UntilRhatOption = Annotated[
     float | None, typer.Option("--until-rhat", help="End once every parameter has no larger R-hat.")
 ]
 MaxTimeOption = Annotated[float | None, typer.Option(help="Seconds after which the run ends with what it has.")]
-MaxGradientsOption = Annotated[int | None, typer.Option(min=1, help="Gradients of all chains after which it does.")]
+MaxGradientsOption = Annotated[int | None, typer.Option(min=1, help="End after so many gradients of all chains.")]
 
 
 def chosen_rule(ess: float | None, rhat: float | None) -> dict[str, float] | None:

@@ -30,7 +30,7 @@ _RATES_AND_LAWS = {
 }
 
 ROUGHER_BEFORE = 4.0
-"""Than at the tolerance are steps of windows before the last one, where draws are made by trajectories: they only lead
+"""Factor on the tolerance in windows before the last one, where draws are made by trajectories: these windows only lead
 chains into the bulk, and what they have found is found again."""
 
 _ROUNDING = 0.25

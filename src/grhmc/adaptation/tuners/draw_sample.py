@@ -13,7 +13,7 @@ from grhmc.dynamics.standardization import Standardization, gradient_of_force, t
 
 
 class DrawSample(NamedTuple):
-    """Every so manieth draw of a stage, in the units of the parameters.
+    """Every n-th draw of a stage, in the units of the parameters.
 
     Attributes
     ----------
