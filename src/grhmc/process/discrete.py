@@ -265,9 +265,8 @@ def record_trajectories(process: Process, records: Records) -> int:
         record_state(process, records, row, scaled, acceptance, step)
     cursors.trajectory_index = cursors.step_division = 0
     cursors.acceptance = 0.0
-    if (
-        settings.tune_momentum_time == 1 and 3 * cursors.draw_index >= settings.n_draws
-    ):  # while scales still move, all is slow
+    # Not in the first third: while scales still move, all is slow.
+    if settings.tune_momentum_time == 1 and 3 * cursors.draw_index >= settings.n_draws:
         observe_position(process.momentum_time_tuner, process.step.position, path.log_density)
     cursors.draw_index += 1
     mark_counters(process)
