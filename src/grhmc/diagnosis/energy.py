@@ -161,10 +161,10 @@ def _energy_errors(
         + (f"; {n_diverging} count as diverging" if n_diverging else "")
         + "). Paths are rejected for it with the splitting, which corrects for it only roughly, and not with other "
         "integrators, so the draws may be biased where that happens. Either the log density has a "
-        "jump that its gradient does not show (if/else, max, round, a table, an indicator), or the gradient itself "
-        "jumps (abs, a kink), or is wrong in some places, or the posterior has places too narrow for the step. Halve "
-        "the `tolerance` of grhmc.Continuous twice: if these errors stay, the model is at fault; if they vanish, keep "
-        "the smaller one. The discrete process, the default, has no such bias."
+        "jump that its gradient does not show (if/else, max, round, a table, an indicator), or a kink (abs), or the "
+        "gradient is wrong in some places, or the posterior has places too narrow for the step. Halve the `tolerance` "
+        "of grhmc.Continuous twice: if these errors stay, the model is at fault; if they vanish, keep the smaller one. "
+        "The discrete process, the default, has no such bias."
     )
     code = "diverging" if n_diverging else "energy_error"
     return [Finding(code, WARNING, message, (), chains, largest, limit)]
