@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import grhmc
+from grhmc.diagnosis.energy import energy_bfmi
 
 sys.path.append(str(Path(__file__).parents[1] / "peers"))
 from statistics_of_draws import effective_sizes
@@ -66,7 +67,7 @@ def measure(model: grhmc.LogDensity, u_turns: float | None, seed: int, n_gradien
     draws = int(np.clip(PILOT * n_gradients / cost(sample(PILOT)), PILOT, MOST_DRAWS))
     result = sample(draws)
     ess = float(np.min(effective_sizes(result["unconstrained_posterior"]["position"].to_numpy())))
-    return 1000.0 * ess / cost(result), model.dim / float(result["sample_stats"]["energy"].var())
+    return 1000.0 * ess / cost(result), energy_bfmi(result["sample_stats"]["energy"].to_numpy(), model.dim)
 
 
 def main() -> None:

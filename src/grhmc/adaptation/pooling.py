@@ -249,11 +249,9 @@ def _first_times(situation: Situation) -> tuple[float, float, float]:
 
 def _at_host(own: Findings, host: Findings | None) -> Findings:
     """What a chain has found once it has taken over a host's place and steps."""
-    return (
-        own
-        if host is None
-        else replace(host, momentum_time_tuner=init_momentum_time_tuner(len(host.position)), is_lost=False)
-    )
+    if host is None:
+        return own
+    return replace(host, momentum_time_tuner=init_momentum_time_tuner(len(host.position)), is_lost=False)
 
 
 def _time_to_u_turn(counted: Sequence[Findings], stage: Stage) -> tuple[float, float, float | None]:

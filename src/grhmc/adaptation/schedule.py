@@ -103,15 +103,12 @@ def _with_shorter(stages: list[Stage], n_tune: int) -> list[Stage]:
     For how long momenta last and how far draws are apart such a round has too few draws: the settling finds these.
     """
     *before, settling = stages
-    n_draws, tunes_length = (
-        max(round(_SHORT_ROUND_SHARE * n_tune), _SHORTEST_SHORT_ROUND),
-        before[-1].tune_momentum_time,
-    )
-    if n_draws >= before[-1].n_draws:
+    n_draws, last_round = max(round(_SHORT_ROUND_SHARE * n_tune), _SHORTEST_SHORT_ROUND), before[-1]
+    if n_draws >= last_round.n_draws:
         return stages
     return [
         *(replace(at, shorter=replace(at, n_draws=n_draws)) if 0 < at.round <= _SHORT_ROUNDS else at for at in before),
-        replace(settling, shorter=replace(settling, tune_momentum_time=tunes_length)),
+        replace(settling, shorter=replace(settling, tune_momentum_time=last_round.tune_momentum_time)),
     ]
 
 
@@ -164,9 +161,11 @@ class PracticalWarmup:
             return []
         lengths = _stage_lengths(self.n_tune, self.tuner, self.n_chains, self.draws_for_directions)
         if not lengths.windows:
-            return self._only_stage(lengths.rounds[0])
-        stages = [*self._windows(lengths.windows), *self._crossing_times(lengths.crossing_times)]
-        stages += [*self._rounds(lengths.rounds), *self._settling(lengths.settling)]
+            return [self._only_stage(lengths.rounds[0])]
+        stages = self._windows(lengths.windows)
+        if lengths.crossing_times > 0:
+            stages.append(self._crossing_times(lengths.crossing_times))
+        stages += [*self._rounds(lengths.rounds), self._settling(lengths.settling)]
         return _with_shorter(stages, self.n_tune) if self.tuner == GEO else stages
 
     @property
@@ -175,6 +174,10 @@ class PracticalWarmup:
 
     def _event_rate(self, is_tuned: bool) -> EventRateRule:
         return EventRateRule(tune=self.tune_event_rate and is_tuned, u_turn_factor=self.u_turn_factor)
+
+    def _stage(self, name: str, length: int) -> Stage:
+        """One whose draws are as far apart as those that are kept."""
+        return Stage(name, length, draw_spacing=self.draw_spacing, u_turns_per_draw=self.u_turns_per_draw)
 
     def _windows(self, lengths: list[int]) -> list[Stage]:
         def has_cooled(number: int) -> bool:
@@ -199,25 +202,18 @@ class PracticalWarmup:
             for number, length in enumerate(lengths)
         ]
 
-    def _crossing_times(self, length: int) -> list[Stage]:
-        stage = Stage(
-            "crossing times",
-            length,
-            draw_spacing=self.draw_spacing,
-            u_turns_per_draw=self.u_turns_per_draw,
+    def _crossing_times(self, length: int) -> Stage:
+        return replace(
+            self._stage("crossing times", length),
             pools=True,
             scale=_crossing_time_rule(),
             event_rate=self._event_rate(False),
         )
-        return [stage] if length > 0 else []
 
     def _rounds(self, lengths: list[int]) -> list[Stage]:
         return [
-            Stage(
-                f"round {number + 1}",
-                length,
-                draw_spacing=self.draw_spacing,
-                u_turns_per_draw=self.u_turns_per_draw,
+            replace(
+                self._stage(f"round {number + 1}", length),
                 by_trajectories=True,
                 tune_step=True,
                 tune_momentum_time=self.tune_momentum_time,
@@ -230,35 +226,27 @@ class PracticalWarmup:
             for number, length in enumerate(lengths)
         ]
 
-    def _settling(self, length: int) -> list[Stage]:
-        stage = Stage(
-            "settling",
-            length,
-            draw_spacing=self.draw_spacing,
-            u_turns_per_draw=self.u_turns_per_draw,
+    def _settling(self, length: int) -> Stage:
+        stage = replace(
+            self._stage("settling", length),
             by_trajectories=True,
             tune_step=True,
             pools=True,
             event_rate=self._event_rate(True),
         )
-        return [_with_brief(stage, self.n_tune)] if length > 0 else []
+        return _with_brief(stage, self.n_tune)
 
-    def _only_stage(self, length: int) -> list[Stage]:
+    def _only_stage(self, length: int) -> Stage:
         """Where there are too few draws for windows: the scale and the rest at once, each chain for itself."""
         by_trajectories = self.tuner != MCT
-        return [
-            Stage(
-                "only stage",
-                length,
-                draw_spacing=self.draw_spacing,
-                u_turns_per_draw=self.u_turns_per_draw,
-                by_trajectories=by_trajectories,
-                tune_step=by_trajectories,
-                tune_momentum_time=self.tune_momentum_time and by_trajectories,
-                scale=_only_rule(self.tuner),
-                event_rate=self._event_rate(True),
-            )
-        ]
+        return replace(
+            self._stage("only stage", length),
+            by_trajectories=by_trajectories,
+            tune_step=by_trajectories,
+            tune_momentum_time=self.tune_momentum_time and by_trajectories,
+            scale=_only_rule(self.tuner),
+            event_rate=self._event_rate(True),
+        )
 
 
 _FIRST_CHANGE_TIME = 5.0

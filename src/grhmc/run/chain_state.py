@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from grhmc.run.carried_state import CarriedState
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from grhmc.settings import RunSettings
 
 
-class ChainState(CarriedState):
+class ChainState(CarriedState, ABC):
     """What other modules read of a `grhmc.run.chain.Chain`, whose docstrings say what it is."""
 
     model: LogDensity

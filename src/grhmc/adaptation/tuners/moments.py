@@ -6,7 +6,7 @@ Sums are kept about running means (West's update), never as raw sums: a posterio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -137,18 +137,22 @@ def merge_moments(parts: Sequence[RunningMoments]) -> RunningMoments:
     for which, (mean_name, spread_name) in enumerate(
         (("position_mean", "position_spread"), ("gradient_mean", "gradient_spread"))
     ):
-        weights = np.array([part.weights[which] for part in parts])
-        total = weights.sum()
-        if total <= 0.0:
-            continue
-        means = np.array([getattr(part, mean_name) for part in parts])
-        mean = weights @ means / total
-        merged.weights[which] = total
-        getattr(merged, mean_name)[:] = mean
-        getattr(merged, spread_name)[:] = (
-            sum(getattr(part, spread_name) for part in parts) + weights @ (means - mean) ** 2
+        merged.weights[which], getattr(merged, mean_name)[:], getattr(merged, spread_name)[:] = merge_spreads(
+            np.array([part.weights[which] for part in parts]),
+            np.array([getattr(part, mean_name) for part in parts]),
+            np.array([getattr(part, spread_name) for part in parts]),
         )
     return merged
+
+
+def merge_spreads(weights: np.ndarray, means: np.ndarray, spreads: np.ndarray) -> tuple[float, Any, Any]:
+    """Weight, mean and spread (the sum of squared deviations) of several parts together, along the first axis.
+
+    0 of parts without weight.
+    """
+    total = weights.sum()
+    mean = weights @ means / (total or 1.0)
+    return total, mean, sum(spreads) + weights @ (means - mean) ** 2
 
 
 @kernel

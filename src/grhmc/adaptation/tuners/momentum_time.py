@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grhmc._jit import kernel
+from grhmc.adaptation.tuners.moments import merge_spreads
 
 FEWEST_DRAWS = 50
 LARGEST_CHANGE = 2.0
@@ -112,12 +113,8 @@ def observe_position(tuner: MomentumTimeTuner, position: np.ndarray, log_density
 def add_up(tuners: Sequence[MomentumTimeTuner]) -> MomentumTimeTuner:
     """The sums of all together."""
     *sums, _ = (np.sum(arrays, axis=0) for arrays in zip(*tuners, strict=True))
-    numbers, means, squares = np.array([tuner.log_density for tuner in tuners]).T
-    number = numbers.sum()
-    mean = numbers @ means / max(number, 1.0)
-    return MomentumTimeTuner(
-        *sums, log_density=np.array([number, mean, np.sum(squares + numbers * (means - mean) ** 2)])
-    )
+    log_densities = merge_spreads(*np.array([tuner.log_density for tuner in tuners]).T)
+    return MomentumTimeTuner(*sums, log_density=np.array(log_densities))
 
 
 def next_momentum_time(tuner: MomentumTimeTuner, present: float, allowed: MomentumTimeRange) -> float:
