@@ -11,11 +11,12 @@ import pytest
 import grhmc
 from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
-from grhmc.adaptation.found_times import LARGEST_SCALE_CHANGE, still_count
-from grhmc.adaptation.low_rank import diagonal
+from grhmc.adaptation.found_times import LARGEST_SCALE_CHANGE, in_coordinates, still_count
+from grhmc.adaptation.integrator_choice import TriedIntegrators
+from grhmc.adaptation.low_rank import LowRank, NewStandardization, diagonal
 from grhmc.adaptation.pooling import pool
 from grhmc.adaptation.tuners.step_size import first_step
-from grhmc.dynamics.standardization import init_standardization
+from grhmc.dynamics.standardization import Standardization, init_standardization, set_directions
 from grhmc.models.analytic import independent_normals
 from grhmc.run.cross_chain import findings_of
 from grhmc.run.highest_place import FAR_HIGHER, FAR_HIGHER_PER_DIMENSION, go_to_highest
@@ -39,9 +40,9 @@ def test_chains_count_whose_scale_changes_by_little(waiting: list[Any]) -> None:
     news = [diagonal(each.standardization.centre, each.standardization.scale) for each in found]
     little, much = 0.9 * LARGEST_SCALE_CHANGE, 1.1 * LARGEST_SCALE_CHANGE
     changed = [with_scales(each, factor) for each, factor in zip(found, (little, much, 1 / much, 1.0), strict=True)]
-    assert still_count(changed, news, [False] * 4) == [changed[0], changed[3]]
-    assert still_count(changed, news, [True, False, False, False]) == [changed[3]]
-    assert still_count(changed, [None] * 4, [False] * 4) == changed
+    assert still_count(changed, news, [False] * 4) == [True, False, False, True]
+    assert still_count(changed, news, [True, False, False, False]) == [False, False, False, True]
+    assert still_count(changed, [None] * 4, [False] * 4) == [True] * 4
 
 
 def test_one_chain_in_another_scale_does_not_touch_the_step_and_the_time_of_all(waiting: list[Any]) -> None:
@@ -70,8 +71,34 @@ def test_in_a_round_the_integrator_is_not_judged_by_such_steps(waiting: list[Any
     found = [with_scales(findings_of(chain), 1e3) for chain in waiting]
     for decided in pool(found, dataclasses.replace(situation, stage_index=in_round)):
         assert decided.trajectory_step == first_step(situation.integrator, -np.log(INITIAL_EVENT_RATE))
-        np.testing.assert_array_equal(decided.time_per_gradient, found[0].time_per_gradient)
+        assert not np.any(decided.tried.time_per_gradient)
         assert decided.next_stage == in_round + 1
+
+
+def test_steps_are_shorter_by_the_level_of_the_new_metric(waiting: list[Any]) -> None:
+    """In a metric twice as wide, and three times along one of three directions, by 2 * 3^(1/3)."""
+    found = findings_of(waiting[0])
+    found = dataclasses.replace(found, tried=TriedIntegrators(np.array([0.5, 0.6]), np.array([0.9, 0.8])))
+    own = found.standardization
+    assert own.rank[0] == 0
+    new = NewStandardization(own.centre, 2.0 * own.scale, LowRank(np.array([[0.6, 0.8, 0.0]]), np.array([9.0])))
+    changed = in_coordinates(found, new)
+    factor = 2.0 * 3.0 ** (1 / 3)
+    np.testing.assert_allclose(changed.tried.time_per_gradient, found.tried.time_per_gradient / factor)
+    np.testing.assert_array_equal(changed.tried.acceptance, found.tried.acceptance)
+    before, after = (each.step_tuner.log_value_average[0] for each in (found, changed))
+    assert after == pytest.approx(before - np.log(factor))
+    assert changed.log_process_time == found.log_process_time
+    assert in_coordinates(found, None) is found
+    narrowed = dataclasses.replace(changed, standardization=standardization_of(new))
+    back = in_coordinates(narrowed, diagonal(own.centre, own.scale))
+    np.testing.assert_allclose(back.tried.time_per_gradient, found.tried.time_per_gradient)
+
+
+def standardization_of(new: NewStandardization) -> Standardization:
+    made = init_standardization(new.centre, new.scale, max_rank=new.factor.rank)
+    set_directions(made, *new.factor)
+    return made
 
 
 def test_a_chain_goes_back_only_to_a_log_density_that_is_far_higher() -> None:

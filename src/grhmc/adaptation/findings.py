@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grhmc.adaptation.integrator_choice import TriedIntegrators
 from grhmc.adaptation.tuners.dual_averaging import DualAveraging
 from grhmc.adaptation.tuners.moments import RunningMoments
 from grhmc.adaptation.tuners.momentum_time import MomentumTimeTuner
@@ -32,8 +33,10 @@ class Findings:
     step_tuner : DualAveraging
         Of the trajectories' step.
     momentum_time_tuner : MomentumTimeTuner
-    time_per_gradient : ndarray, shape (n_integrators,)
-        Of each integrator of the discrete process that has been tried; else 0.
+    mean_acceptance : float
+        Of the stage's trajectories, as that tuner counts it.
+    tried : TriedIntegrators
+        What rounds before have found of them.
     is_lost : bool
         Whether it was left out the last time.
     is_far_below : bool
@@ -55,6 +58,7 @@ class Findings:
     log_process_time: float
     step_tuner: DualAveraging
     momentum_time_tuner: MomentumTimeTuner
-    time_per_gradient: np.ndarray
+    mean_acceptance: float
+    tried: TriedIntegrators
     is_lost: bool
     is_far_below: bool

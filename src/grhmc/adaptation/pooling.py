@@ -17,21 +17,21 @@ import numpy as np
 from grhmc.adaptation.agreement import do_agree_in_coordinates, share_directions
 from grhmc.adaptation.findings import Findings
 from grhmc.adaptation.first_standardization import INITIAL_EVENT_RATE
-from grhmc.adaptation.found_times import still_count
+from grhmc.adaptation.found_times import in_coordinates, still_count
+from grhmc.adaptation.integrator_choice import TriedIntegrators, choose_integrator
 from grhmc.adaptation.low_rank import NewStandardization, ScaleAndDirections
 from grhmc.adaptation.pooled_scale import pool_crossing_scales, pool_moments
 from grhmc.adaptation.stage import Stage
 from grhmc.adaptation.standardizing import by_own_draws, directions_together, directions_within_chains
 from grhmc.adaptation.tuners.moments import RunningMoments
-from grhmc.adaptation.tuners.momentum_time import MomentumTimeTuner, add_up, init_momentum_time_tuner
+from grhmc.adaptation.tuners.momentum_time import (
+    MomentumTimeTuner,
+    add_up,
+    init_momentum_time_tuner,
+    is_limited_by_energy,
+)
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
-from grhmc.adaptation.tuners.step_size import first_step, longest_step, started_step_tuner, tuned_step
-from grhmc.dynamics.coefficients import TABLEAUS
-from grhmc.settings import SYMPLECTIC_INTEGRATORS
-
-_PREFERENCE = 1.25
-# Leapfrog must go further than the splitting by so much: more of its trajectories are rejected, each of which turns a
-# chain around. On twenty targets it has more effective draws from a ratio of 1.36 on, the splitting below 1.25.
+from grhmc.adaptation.tuners.step_size import first_step, longest_step, tuned_step
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Decision:
     integrator : str
     trajectory_step : float or None
     momentum_time_tuner : MomentumTimeTuner or None
-    time_per_gradient : ndarray
+    tried : TriedIntegrators
     """
 
     next_stage: int
@@ -91,7 +91,7 @@ class Decision:
     integrator: str
     trajectory_step: float | None
     momentum_time_tuner: MomentumTimeTuner | None
-    time_per_gradient: np.ndarray
+    tried: TriedIntegrators
 
 
 def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
@@ -105,7 +105,9 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
         return [_as_before(each, situation) for each in findings]
     stage, lost = situation.stage, metric.is_lost
     present = [_at_host(each, host) for each, host in zip(findings, metric.hosts, strict=True)]
-    counted = still_count(present, metric.news, lost)
+    do_count = still_count(present, metric.news, lost)
+    present = [in_coordinates(each, new) for each, new in zip(present, metric.news, strict=True)]
+    counted = [each for each, counts in zip(present, do_count, strict=True) if counts]
     is_agreed = metric.is_agreed and bool(counted)
     if (metric.is_new or not counted) and situation.tunes_event_rate:
         log_time, log_process_time, event_rate = _first_times(situation)
@@ -130,7 +132,7 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
             integrator=trajectories.integrator,
             trajectory_step=trajectories.step,
             momentum_time_tuner=trajectories.momentum_time_tuner,
-            time_per_gradient=trajectories.time_per_gradient,
+            tried=trajectories.tried,
         )
         for chain in range(len(findings))
     ]
@@ -233,7 +235,7 @@ def _as_before(own: Findings, situation: Situation) -> Decision:
         integrator=situation.integrator,
         trajectory_step=None,
         momentum_time_tuner=None,
-        time_per_gradient=own.time_per_gradient,
+        tried=own.tried,
     )
 
 
@@ -267,7 +269,7 @@ class _Trajectories:
     """What is decided about trajectories; None: nothing."""
 
     integrator: str
-    time_per_gradient: np.ndarray
+    tried: TriedIntegrators
     step: float | None = None
     momentum_time_tuner: MomentumTimeTuner | None = None
     is_chosen: bool = True
@@ -287,8 +289,8 @@ def _trajectories(
     `counted` are the chains whose step still means something; without any the search for it begins anew.
     """
     stage, integrator = situation.stage, situation.integrator
-    time_per_gradient = present[0].time_per_gradient.copy()
-    undecided = _Trajectories(integrator, time_per_gradient)
+    tried = present[0].tried
+    undecided = _Trajectories(integrator, tried)
     begins = next_stage < len(situation.stages) and situation.stages[next_stage].by_trajectories
     if not situation.is_discrete or not (stage.by_trajectories or begins):
         return undecided
@@ -306,24 +308,9 @@ def _trajectories(
             for each, out in zip(present, lost, strict=True)
         ]
     )
-    reached = tuned_step(started_step_tuner(step), step, log_process_time) / TABLEAUS[integrator].gradients_per_step
-    time_per_gradient[SYMPLECTIC_INTEGRATORS.index(integrator)] = reached
-    if stage.round > 0 and situation.chooses_integrator:
-        return _choose_integrator(time_per_gradient, sums, log_process_time)
-    return replace(undecided, step=step, momentum_time_tuner=sums)
-
-
-def _choose_integrator(
-    time_per_gradient: np.ndarray, sums: MomentumTimeTuner, log_process_time: float
-) -> _Trajectories:
-    """Leapfrog gets a round, then the splitting, and the one that goes further per gradient is used.
-
-    The splitting gets none where leapfrog is ahead of it even at its longest step.
-    """
-    splitting, leapfrog = time_per_gradient
-    most = longest_step(log_process_time) / TABLEAUS["splitting"].gradients_per_step
-    is_ahead = bool(leapfrog > _PREFERENCE * (splitting or most))
-    best = "leapfrog" if is_ahead else "splitting"
-    reached = time_per_gradient[SYMPLECTIC_INTEGRATORS.index(best)] or leapfrog
-    step = TABLEAUS[best].gradients_per_step * float(reached)
-    return _Trajectories(best, time_per_gradient, step, sums, is_chosen=bool(is_ahead or splitting))
+    acceptance = float(np.mean([each.mean_acceptance for each in counted]))
+    tried = tried.with_round(integrator, min(step, longest_step(log_process_time)), acceptance)
+    if stage.round == 0 or not situation.chooses_integrator:
+        return _Trajectories(integrator, tried, step, sums)
+    choice = choose_integrator(tried, log_process_time, is_limited_by_energy=is_limited_by_energy(sums))
+    return _Trajectories(choice.integrator, tried, choice.step, sums, is_chosen=choice.is_final)

@@ -34,8 +34,8 @@ class CarriedState:
         Of warm-up and of sampling.
     sampling_start : ndarray
         The counters `AT_SAMPLING_START` when sampling began.
-    time_per_gradient : ndarray, shape (len(SYMPLECTIC_INTEGRATORS),)
-        Of trajectories' steps: what rounds have found.
+    tried_integrators : ndarray, shape (2, len(SYMPLECTIC_INTEGRATORS))
+        `TriedIntegrators`: what rounds have found of trajectories' integrators.
     n_repeats : int
         Of the present stage, because it cost too much.
     n_escapes : int
@@ -66,7 +66,7 @@ class CarriedState:
     outcome: Outcome = Outcome.RUNNING
     seconds: np.ndarray = field(default_factory=lambda: np.zeros(2))
     sampling_start: np.ndarray = field(default_factory=lambda: np.zeros(len(AT_SAMPLING_START)))
-    time_per_gradient: np.ndarray = field(default_factory=lambda: np.zeros(len(SYMPLECTIC_INTEGRATORS)))
+    tried_integrators: np.ndarray = field(default_factory=lambda: np.zeros((2, len(SYMPLECTIC_INTEGRATORS))))
     n_repeats: int = 0
     n_escapes: int = 0
     is_agreed: bool = False

@@ -11,11 +11,12 @@ from functools import cache
 from threadpoolctl import ThreadpoolController
 
 from grhmc.adaptation.findings import Findings
+from grhmc.adaptation.integrator_choice import TriedIntegrators
 from grhmc.adaptation.pooling import Decision, Situation, pool
 from grhmc.adaptation.tuners.draw_sample import kept_draws
 from grhmc.adaptation.tuners.moments import forget
 from grhmc.adaptation.tuners.momentum_time import init_momentum_time_tuner
-from grhmc.adaptation.tuners.step_size import started_step_tuner
+from grhmc.adaptation.tuners.step_size import mean_acceptance, started_step_tuner
 from grhmc.dynamics.standardization import Standardization
 from grhmc.events.refreshment import draw_momentum
 from grhmc.run.chain import Chain
@@ -83,7 +84,8 @@ def findings_of(chain: Chain) -> Findings:
         log_process_time=float(process.rate_tuner.log_process_time[0]),
         step_tuner=copy.deepcopy(process.step_tuner),
         momentum_time_tuner=process.momentum_time_tuner,
-        time_per_gradient=chain.time_per_gradient,
+        mean_acceptance=mean_acceptance(process.step_tuner, process.settings.target_acceptance[0]),
+        tried=TriedIntegrators(*chain.tried_integrators.copy()),
         is_lost=chain.is_lost,
         is_far_below=is_far_below(chain),
     )
@@ -111,7 +113,7 @@ def apply(chain: Chain, decision: Decision) -> None:
     chain.use_integrator(decision.integrator)
     if decision.trajectory_step is not None:
         chain.process.step_tuner = started_step_tuner(decision.trajectory_step)
-    chain.time_per_gradient[:] = decision.time_per_gradient
+    chain.tried_integrators[:] = decision.tried
     chain.is_lost = decision.is_lost
     chain.is_agreed = chain.is_agreed or decision.is_agreed
     if chain.stage.is_window:

@@ -60,6 +60,14 @@ def tuned_step(tuner: DualAveraging, first_step: float, log_time_to_u_turn: floa
     return min(step, longest_step(log_time_to_u_turn))
 
 
+def mean_acceptance(tuner: DualAveraging, target: float) -> float:
+    """Of the trajectories that a tuner has seen; the target before it has seen one.
+
+    At most 1; a rough trajectory counts as −1.
+    """
+    return float(target - tuner.sum_error[0] / max(1, tuner.iteration[0] - 1))
+
+
 def started_step_tuner(step: float) -> DualAveraging:
     """A tuner that has found `step` already."""
     tuner = init_step_tuner(step)
