@@ -52,7 +52,7 @@ def test_it_gets_none_where_leapfrog_is_ahead_of_its_longest_step() -> None:
 
 @pytest.mark.parametrize(
     ("splitting_acceptance", "leapfrog", "expected"),
-    [(1.0, 0.6, "splitting"), (1.0, 0.65, "leapfrog"), (0.9, 0.6, "leapfrog"), (0.9, 0.55, "splitting")],
+    [(1.0, 0.6, "splitting"), (1.0, 0.67, "leapfrog"), (0.9, 0.6, "leapfrog"), (0.9, 0.57, "splitting")],
 )
 def test_what_counts_is_time_that_is_accepted(splitting_acceptance: float, leapfrog: float, expected: str) -> None:
     found = choice((0.5, splitting_acceptance), (leapfrog, 0.8))

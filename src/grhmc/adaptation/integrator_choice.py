@@ -15,6 +15,12 @@ from grhmc.adaptation.tuners.step_size import longest_step
 from grhmc.dynamics.coefficients import TABLEAUS
 from grhmc.settings import SYMPLECTIC_INTEGRATORS
 
+_LEAD = 1.05
+"""By how much leapfrog must be ahead after a round of each.
+
+Rounds are short: their ratio has a relative error of 0.2. Where the two are even the splitting is the better one on
+hierarchical models, by a fifth of the effective draws, and hardly worse elsewhere."""
+
 _NEAR_LONGEST = 0.8
 """Share of its longest step from which on the splitting is as fast as it may be."""
 
@@ -80,7 +86,8 @@ def choose_integrator(
             return _choice("leapfrog", leapfrog, is_final=True)
         return _choice("splitting", min(leapfrog, most_of_splitting), is_final=False)
     in_narrow_place = is_limited_by_energy and splitting < _NEAR_LONGEST * most_of_splitting
-    if leapfrog * leapfrog_acceptance > splitting * splitting_acceptance and not in_narrow_place:
+    is_ahead = leapfrog * leapfrog_acceptance > _LEAD * splitting * splitting_acceptance
+    if is_ahead and not in_narrow_place:
         return _choice("leapfrog", leapfrog, is_final=True)
     return _choice("splitting", splitting, is_final=True)
 

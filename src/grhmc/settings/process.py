@@ -46,8 +46,8 @@ class Discrete:
         Persistent: refreshed in part before each of many short trajectories, and reversed where one is rejected. Fresh:
         drawn anew for each trajectory, whose length is random.
     integrator : {"auto", "splitting", "leapfrog"}
-        Two-stage minimal-norm splitting, or leapfrog. Auto: leapfrog where it goes a quarter further per gradient, as
-        rounds of the warm-up find; the splitting elsewhere, and where the warm-up has no rounds.
+        Two-stage minimal-norm splitting, or leapfrog. Auto: the one whose accepted trajectories go further per
+        gradient, as rounds of the warm-up find; the splitting where the warm-up has no rounds.
     length_law : {"uniform", "exponential"}
         Of a trajectory with a fresh momentum: uniform between 0 and twice its mean, or exponential.
     u_turns_per_refreshment : float or None
