@@ -20,13 +20,12 @@ from waiting_chains import situation_of, waiting_chains
 LOG_TIME = np.log(3.0)
 LONGEST = longest_step(LOG_TIME)
 SPLITTING, LEAPFROG = (SYMPLECTIC_INTEGRATORS.index(name) for name in ("splitting", "leapfrog"))
-IN_ORDER = [SPLITTING, LEAPFROG]
 
 
 def tried(splitting: tuple[float, float], leapfrog: tuple[float, float]) -> TriedIntegrators:
     """Of each its time per gradient over the longest step, and its acceptance."""
     rows = np.zeros((2, 2))
-    rows[:, IN_ORDER] = np.array([splitting, leapfrog]).T
+    rows[:, [SPLITTING, LEAPFROG]] = np.array([splitting, leapfrog]).T
     return TriedIntegrators(rows[0] * LONGEST, rows[1])
 
 
@@ -126,9 +125,11 @@ def test_chains_that_agree_go_on_with_what_is_left_to_be_tried(waiting: list[Any
     assert decision.is_agreed
     assert decision.integrator == "splitting"
     assert stage_after(waiting, decision).round == 2
+    assert decision.trajectory_step == pytest.approx(2.0 * decision.tried.time_per_gradient[LEAPFROG])
     decision = decided(waiting, "leapfrog", 1.0, tried(NOT_TRIED, NOT_TRIED), at=1)
     assert decision.integrator == "leapfrog"
     assert stage_after(waiting, decision).name == "settling"
+    assert decision.trajectory_step == pytest.approx(decision.tried.time_per_gradient[LEAPFROG])
 
 
 def test_both_are_compared_after_a_round_of_each(waiting: list[Any]) -> None:

@@ -5,10 +5,9 @@ scales, is higher a tuned step is shorter by as much: where a scale was too larg
 leapfrog reached then would otherwise be compared with what one by the splitting reaches now. The time to a U-turn
 stays: it is that of the widest direction, of which the level says little.
 
-Where a pooled scale is a hundred times smaller than
-the one that a chain's step was found in, that step is a hundred times too short in the new one. Too short is the worse
-fault: no acceptance is higher than 1, so that tuning lengthens a step by little at a time, while one that is too long
-is found out by the first trajectories.
+Where a pooled scale is a hundred times smaller than the one that a chain's step was found in, that step is a hundred
+times too short in the new one. Too short is the worse fault: no acceptance is higher than 1, so that tuning lengthens a
+step by little at a time, while one that is too long is found out by the first trajectories.
 """
 
 from __future__ import annotations
@@ -47,11 +46,12 @@ def _level(scale: np.ndarray, eigenvalues: np.ndarray) -> float:
 
 def still_count(
     present: Sequence[Findings], news: Sequence[NewStandardization | None], lost: Sequence[bool]
-) -> list[bool]:
-    """Whether each chain is not lost and its scale changes by little enough; perhaps of none."""
+) -> list[Findings]:
+    """The chains that are not lost and whose scale changes by little enough; perhaps none."""
     return [
-        not out and (new is None or _largest_change(each, new) <= LARGEST_SCALE_CHANGE)
+        each
         for each, new, out in zip(present, news, lost, strict=True)
+        if not out and (new is None or _largest_change(each, new) <= LARGEST_SCALE_CHANGE)
     ]
 
 

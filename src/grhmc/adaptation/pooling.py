@@ -31,7 +31,7 @@ from grhmc.adaptation.tuners.momentum_time import (
     is_limited_by_energy,
 )
 from grhmc.adaptation.tuners.scale_from_moments import FIXED, MCT
-from grhmc.adaptation.tuners.step_size import first_step, longest_step, tuned_step
+from grhmc.adaptation.tuners.step_size import first_step, tuned_step
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,11 @@ def pool(findings: Sequence[Findings], situation: Situation) -> list[Decision]:
     if metric is None:
         return [_as_before(each, situation) for each in findings]
     stage, lost = situation.stage, metric.is_lost
-    present = [_at_host(each, host) for each, host in zip(findings, metric.hosts, strict=True)]
-    do_count = still_count(present, metric.news, lost)
-    present = [in_coordinates(each, new) for each, new in zip(present, metric.news, strict=True)]
-    counted = [each for each, counts in zip(present, do_count, strict=True) if counts]
+    present = [
+        in_coordinates(_at_host(each, host), new)
+        for each, host, new in zip(findings, metric.hosts, metric.news, strict=True)
+    ]
+    counted = still_count(present, metric.news, lost)
     is_agreed = metric.is_agreed and bool(counted)
     if (metric.is_new or not counted) and situation.tunes_event_rate:
         log_time, log_process_time, event_rate = _first_times(situation)
@@ -309,7 +310,7 @@ def _trajectories(
         ]
     )
     acceptance = float(np.mean([each.mean_acceptance for each in counted]))
-    tried = tried.with_round(integrator, min(step, longest_step(log_process_time)), acceptance)
+    tried = tried.with_round(integrator, step, acceptance)
     if stage.round == 0 or not situation.chooses_integrator:
         return _Trajectories(integrator, tried, step, sums)
     choice = choose_integrator(tried, log_process_time, is_limited_by_energy=is_limited_by_energy(sums))
